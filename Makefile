@@ -1,4 +1,5 @@
-# Two commands are all a newcomer needs: `make demo` and `make test`. Needs rustc >= 1.85 with cargo, a C compiler, python3 >= 3.11 with venv.
+# Two commands are all a newcomer needs: `make demo` and `make test`. Needs rustc >= 1.85 with
+# cargo, a C compiler, python3 >= 3.11 with venv.
 PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name '*.toml' -o -name '*.c' -o -name '*.h')
@@ -10,10 +11,12 @@ GUEST := aarch64-unknown-linux-musl
 
 build: .venv/built
 
-# `pip install -e` builds the Rust extension through maturin and puts the command at .venv/bin/swaplab. Maturin comes from the same
-# environment each time: in one made anew for each build, pyo3 and all above it would be compiled again.
-# Maturin's Python hook calls `maturin` by name: the environment's commands must be on the path. Byte code is made here, for
-# where PYTHONDONTWRITEBYTECODE is set every start of the command would compile all it imports (half a second and more).
+# `pip install -e` builds the Rust extension through maturin and puts the command at
+# .venv/bin/swaplab. Maturin comes from the same environment each time: in one made anew for each
+# build, pyo3 and all above it would be compiled again. Maturin's Python hook calls `maturin` by
+# name: the environment's commands must be on the path. Byte code is made here, for where
+# PYTHONDONTWRITEBYTECODE is set every start of the command would compile all it imports (half a
+# second and more).
 PIP = PATH="$(CURDIR)/$(BIN):$$PATH" $(if $(shell command -v uv),VIRTUAL_ENV=.venv uv pip install -q --compile-bytecode,$(BIN)/python -m pip install -q --disable-pip-version-check)
 .venv/built: $(SOURCES)
 	@command -v cargo >/dev/null || { echo "cargo is missing: install Rust with 'curl https://sh.rustup.rs -sSf | sh' (Debian's own rustc is too old), then run make again" >&2; exit 3; }
@@ -47,15 +50,17 @@ test: .venv/tools
 papers: .venv/tools
 	$(BIN)/python -m pytest -q -n 2 -m papers
 
-# The tables of papers/ written anew, but those of the world vm (`swaplab papers check NAME --vm --write`): about half an hour of processor
-# time. Run it from a commit, which the tables then name; SWAPLAB_DATA names the folder of recordings.
+# The tables of papers/ written anew, but those of the world vm
+# (`swaplab papers check NAME --vm --write`): about half an hour of processor time. Run it from a
+# commit, which the tables then name; SWAPLAB_DATA names the folder of recordings.
 PAPERS := dr-swap nvm-swap-cache spo-clock swapbench a2s later-designs
 tables: .venv/tools
 	for paper in $(PAPERS); do $(BIN)/swaplab papers check $$paper --write >/dev/null || exit 1; done
 	for paper in $(filter-out spo-clock later-designs,$(PAPERS)) android-15; do $(BIN)/swaplab papers sensitivity $$paper --write >/dev/null || exit 1; done
 	$(BIN)/swaplab papers ablation --write >/dev/null
 
-# Guests of the world vm: examples/vm.toml, equal documents beside a loaded host, every key, every way to go wrong: four minutes of two cores.
+# Guests of the world vm: examples/vm.toml, equal documents beside a loaded host, every key, every
+# way to go wrong: four minutes of two cores.
 guests: .venv/tools
 	$(BIN)/python -m pytest -q -n 2 -m guests
 
@@ -63,15 +68,18 @@ guests: .venv/tools
 additions: .venv/tools
 	$(BIN)/python -m pytest -q -m additions
 
-# A fault at every file system call by which a command writes its outputs or a measurement its journal: half an hour.
+# A fault at every file system call by which a command writes its outputs or a measurement its
+# journal: half an hour.
 faults: .venv/tools
 	SWAPLAB_FAULTS=1 $(BIN)/python -m pytest -q tests/python/test_injected_faults.py tests/python/test_sweep_faults.py tests/python/test_journal.py tests/python/test_limits.py tests/live/test_journal_faults.py
 
-# Recapture the bundled traces (data/PROVENANCE.md); needs qemu-user, sqlite3, nodejs, gcc, libjpeg-turbo-progs and vpx-tools.
+# Recapture the bundled traces (data/PROVENANCE.md); needs qemu-user, sqlite3, nodejs, gcc,
+# libjpeg-turbo-progs and vpx-tools.
 traces: build
 	data/workloads/capture.sh
-# A minute of the pager's stress test a scheme; then each fuzz target for ten minutes, FUZZ_JOBS of them at a time (needs the nightly
-# compiler and cargo-fuzz). What a target finds is left in fuzz/artifacts/.
+# A minute of the pager's stress test a scheme; then each fuzz target for ten minutes, FUZZ_JOBS of
+# them at a time (needs the nightly compiler and cargo-fuzz). What a target finds is left in
+# fuzz/artifacts/.
 FUZZ_SECONDS ?= 600
 FUZZ_JOBS ?= 2
 soak: .venv/tools
@@ -90,38 +98,45 @@ lint: .venv/tools
 	$(BIN)/mypy --explicit-package-bases benches
 	PYTHONPATH=python $(BIN)/lint-imports --no-cache
 
-# Against libCacheSim, about half an hour (ARGS="--references 5000000 --rounds 1" is a quick look), and the pager against the kernel's
-# swap, about as long, as root (`make bench-pager PAGER_ARGS="--rounds 1 --touches 3 --rows 100000"`).
+# Against libCacheSim, about half an hour (ARGS="--references 5000000 --rounds 1" is a quick look),
+# and the pager against the kernel's swap, about as long, as root (`make bench-pager
+# PAGER_ARGS="--rounds 1 --touches 3 --rows 100000"`).
 bench: bench-peers bench-pager
 bench-peers: .venv/tools
 	$(BIN)/python -m benches.peers.run $(ARGS)
 bench-pager: .venv/tools
 	$(BIN)/python -m benches.pager.run $(PAGER_ARGS)
 
-# A sweep of 2,000 points with one process and with two; needs two idle cores. ARGS="--rounds 1" is a quick look.
+# A sweep of 2,000 points with one process and with two; needs two idle cores. ARGS="--rounds 1" is
+# a quick look.
 bench-sweep: .venv/tools
 	$(BIN)/python -m benches.sweep.run $(ARGS)
 
-# A policy's I/O time against CLOCK, ARC, LRU and opt, on programs that its search did not see (ARGS="--policy sieve a.slt b.slt").
+# A policy's I/O time against CLOCK, ARC, LRU and opt, on programs that its search did not see
+# (ARGS="--policy sieve a.slt b.slt").
 bench-policies: .venv/tools
 	$(BIN)/python -m benches.policies.run $(ARGS)
 
-# What `swaplab advise` advises two users, checked in a scaled guest of the world vm; needs an idle machine (ARGS="--recorded FOLDER").
+# What `swaplab advise` advises two users, checked in a scaled guest of the world vm; needs an idle
+# machine (ARGS="--recorded FOLDER").
 bench-advice: .venv/tools
 	$(BIN)/python -m benches.advice.run $(ARGS)
 
-# How many small faults the crates' own tests find, of a sample that grows from run to run; needs cargo-mutants, and about half an hour a crate
-# (ARGS="--crates policy --sample 10" is a quick look).
+# How many small faults the crates' own tests find, of a sample that grows from run to run; needs
+# cargo-mutants, and about half an hour a crate (ARGS="--crates policy --sample 10" is a quick
+# look).
 mutants: .venv/tools
 	$(BIN)/python -m benches.mutants.run $(ARGS)
 
-# Which lines the tests run, of the crates and of the package; needs cargo-llvm-cov and the tools of the compiler's LLVM (rustup component add
-# llvm-tools, or Debian's llvm-NUMBER), and an hour (ARGS="--only crates" is a third of it).
+# Which lines the tests run, of the crates and of the package; needs cargo-llvm-cov and the tools of
+# the compiler's LLVM (rustup component add llvm-tools, or Debian's llvm-NUMBER), and an hour
+# (ARGS="--only crates" is a third of it).
 coverage: .venv/tools
 	$(BIN)/python -m benches.coverage.run $(ARGS)
 
-# The simulated phone beside a kernel under virtual time, over configurations drawn by the commit's hash: docs/validation.md, about a
-# minute of processor time a draw (ARGS="--draws 40 --recorded FOLDER").
+# The simulated phone beside a kernel under virtual time, over configurations drawn by the commit's
+# hash: docs/validation.md, about a minute of processor time a draw (ARGS="--draws 40 --recorded
+# FOLDER").
 validation: .venv/tools
 	$(BIN)/python -m benches.validation.run $(ARGS)
 
@@ -138,7 +153,8 @@ dist: .venv/tools
 	$(BIN)/maturin build --quiet --release --compression-level 9 --out dist
 	$(BIN)/maturin sdist --out dist
 
-# What somebody without Rust does first, in a fresh folder, with the wheel of `make dist`; fetches the wheel's dependencies.
+# What somebody without Rust does first, in a fresh folder, with the wheel of `make dist`; fetches
+# the wheel's dependencies.
 newcomer: dist
 	tools/newcomer.sh
 

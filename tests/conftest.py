@@ -1,18 +1,22 @@
-"""Which tests may run side by side: `make test` runs two at a time, and afterwards, one by one, those marked `alone`."""
+"""Which tests may run side by side: `make test` runs two at a time, and afterwards, one by one,
+those marked `alone`.
+"""
 
 import signal
 from pathlib import Path
 
 import pytest
 
-# A shell that starts the tests in the background has interrupts ignored, and every program that a test starts would inherit that:
-# Ctrl-C could not be tested.
+# A shell that starts the tests in the background has interrupts ignored, and every program that a
+# test starts would inherit that: Ctrl-C could not be tested.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-#: Tests that change the kernel's settings, or that need a core for the pager beside the program's own.
+#: Tests that change the kernel's settings, or that need a core for the pager beside the program's
+#: own.
 ALONE = ("live/", "python/test_run", "python/test_memory_world")
 
-#: Tests of those files that do neither: refusals before a program starts, parsers, and settings of files of their own.
+#: Tests of those files that do neither: refusals before a program starts, parsers, and settings of
+#: files of their own.
 SIDE_BY_SIDE = {
     "live/test_capture_block.py": {"test_completed_requests_of_every_kind_are_parsed"},
     "live/test_kernel_rights.py": {"test_a_setting_with_the_wanted_value_is_not_changed"},
@@ -29,7 +33,9 @@ SIDE_BY_SIDE = {
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of `ALONE` but those of `SIDE_BY_SIDE`; keep tests of one file on one worker, as they share fixtures."""
+    """Mark the tests of `ALONE` but those of `SIDE_BY_SIDE`; keep tests of one file on one worker,
+    as they share fixtures.
+    """
     root = Path(__file__).parent
     for item in items:
         place = item.path.relative_to(root).as_posix()

@@ -103,7 +103,9 @@ def links(text: str) -> Iterator[tuple[int, str]]:
 
 
 def unlinked(documents: dict[str, str], root: Path) -> Iterator[str]:
-    """Find documents in docs/ that are neither in the site's navigation nor linked, and decisions that are not in their index."""
+    """Find documents in docs/ that are neither in the site's navigation nor linked, and decisions
+    that are not in their index.
+    """
     targets: dict[Path, set[str]] = {}
     for name, text in documents.items():
         for _, target in links(text):

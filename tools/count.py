@@ -1,6 +1,8 @@
-"""Count measures of complexity of the command line and the Python package: commands, option names, lines, untyped JSON, inner imports.
+"""Count measures of complexity of the command line and the Python package: commands, option names,
+lines, untyped JSON, inner imports.
 
-Run: `python tools/count.py [FOLDER]` in a checkout, or with the folder of another checkout to compare.
+Run: `python tools/count.py [FOLDER]` in a checkout, or with the folder of another checkout to
+compare.
 """
 
 from __future__ import annotations

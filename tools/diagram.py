@@ -1,4 +1,6 @@
-"""A diagram as SVG, drawn from lines `from, from -> to, to`: boxes in columns by the longest way to them, arrows from left to right."""
+"""A diagram as SVG, drawn from lines `from, from -> to, to`: boxes in columns by the longest way to
+them, arrows from left to right.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ COLUMN_GAP, ROW_GAP, MARGIN = 56, 14, 4
 
 
 def svg(text: str, label: str) -> str:
-    """Draw a description. Text and lines have the color of the page's text. Raises ValueError for a line without an arrow, or a cycle."""
+    """Draw a description. Text and lines have the color of the page's text. Raises ValueError for a
+    line without an arrow, or a cycle.
+    """
     edges = [edge for line in text.strip().splitlines() for edge in _edges(line)]
     columns = _columns(edges)
     height = max(map(len, columns)) * (BOX_HEIGHT + ROW_GAP) - ROW_GAP

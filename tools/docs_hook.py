@@ -1,4 +1,6 @@
-"""Hooks of `mkdocs build`: the reference generated from the code, included sources, and the order of pages."""
+"""Hooks of `mkdocs build`: the reference generated from the code, included sources, and the order
+of pages.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Replace `<!-- include: PATH -->` by the file, so that pages show compiled and tested code. Draw `<!-- diagram: LABEL` comments."""
+    """Replace `<!-- include: PATH -->` by the file, so that pages show compiled and tested code.
+    Draw `<!-- diagram: LABEL` comments.
+    """
 
     def source(found: re.Match[str]) -> str:
         path = ROOT / found[1]
@@ -82,7 +86,9 @@ def commands() -> str:
 
 
 def tables(of: str) -> str:
-    """Format each type of the experiment or the document from its JSON schema: keys, types, defaults, descriptions."""
+    """Format each type of the experiment or the document from its JSON schema: keys, types,
+    defaults, descriptions.
+    """
     schema = json.loads(_core.schema(of))
     page = "../experiment.md" if of == "experiment" else "../document.md"
     definitions = schema["$defs"]
@@ -99,7 +105,9 @@ def tables(of: str) -> str:
 
 
 def reachable(schema: Any, definitions: dict[str, Any]) -> list[str]:
-    """List the types that a schema uses in the order of first use, without those of the experiment, which have their own page."""
+    """List the types that a schema uses in the order of first use, without those of the experiment,
+    which have their own page.
+    """
     names: list[str] = []
 
     def look(at: Any) -> None:

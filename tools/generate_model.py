@@ -1,6 +1,8 @@
-"""Write `python/swaplab/core/model.py`: the experiment and the document as pydantic classes, from the JSON schema of their Rust types.
+"""Write `python/swaplab/core/model.py`: the experiment and the document as pydantic classes, from
+the JSON schema of their Rust types.
 
-Run: `.venv/bin/python tools/generate_model.py`. A test fails while the file differs from what this prints.
+Run: `.venv/bin/python tools/generate_model.py`. A test fails while the file differs from what this
+prints.
 """
 
 from __future__ import annotations
@@ -84,7 +86,8 @@ def default(part: dict[str, Any], defs: dict[str, Any]) -> str:
     kind, value = python_type(part), part.get("default")
     if "None" in kind.split(" | ") and value is None:
         return "default=None"
-    if value is None and kind in ZERO:  # a field that Rust omits when it is empty has no default in the schema
+    # a field that Rust omits when it is empty has no default in the schema
+    if value is None and kind in ZERO:
         return f"default={ZERO[kind]}"
     if "$ref" in part and defs[kind].get("type") == "object":
         if not defs[kind].get("required"):

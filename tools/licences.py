@@ -1,4 +1,6 @@
-"""Check that every crate and Python package that swaplab is built from or tested with has an allowed licence (`make lint`; offline)."""
+"""Check that every crate and Python package that swaplab is built from or tested with has an
+allowed licence (`make lint`; offline).
+"""
 
 import importlib.metadata as metadata
 import json
@@ -8,14 +10,15 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-#: Licences of crates that may be linked into the distributed binaries. One alternative of an `OR` is sufficient.
+#: Licences of crates that may be linked into the distributed binaries. One alternative of an `OR`
+#: is sufficient.
 ALLOWED = {
     "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "ISC", "MIT", "MIT-0",
     "Unicode-3.0", "Unlicense", "Zlib",
 }  # fmt: skip
 
-#: Further licences of Python packages, which are installed beside swaplab and not distributed with it. `BSD`: its metadata does not say
-#: which of the BSD licences.
+#: Further licences of Python packages, which are installed beside swaplab and not distributed with
+#: it. `BSD`: its metadata does not say which of the BSD licences.
 INSTALLED = {"BSD", "MPL-2.0", "PSF-2.0"}
 
 #: Texts in the field `License` and classifiers that stand for a licence.
@@ -42,16 +45,20 @@ Package = Any
 
 
 def allowed(expression: str, accepted: set[str] = ALLOWED) -> bool:
-    """Whether `accepted` satisfies an SPDX expression (`OR`, `AND`, parentheses; `/` in old ones means `OR`)."""
+    """Whether `accepted` satisfies an SPDX expression (`OR`, `AND`, parentheses; `/` in old ones
+    means `OR`).
+    """
     tokens = re.split(r"\s*(\(|\)|\bOR\b|\bAND\b|/)\s*", expression)
     words = {"OR": "or", "/": "or", "AND": "and", "(": "(", ")": ")"}
     return bool(eval(" ".join(words.get(token, str(token in accepted)) for token in tokens if token), {"__builtins__": {}}))
 
 
 def licence_of(package: Package) -> str:
-    """Return a package's licence as an SPDX expression, from its metadata; `unknown` if none of it is understood.
+    """Return a package's licence as an SPDX expression, from its metadata; `unknown` if none of it
+    is understood.
 
-    Several classifiers are alternatives, as in "Dual License". A `License` field with the licence's text is not read.
+    Several classifiers are alternatives, as in "Dual License". A `License` field with the licence's
+    text is not read.
     """
     if expression := package["License-Expression"]:
         return str(expression)
@@ -84,13 +91,17 @@ def crates() -> list[dict[str, str]]:
 
 
 def installed() -> list[Package]:
-    """Return the metadata of every package of this environment but those that the environment itself came with."""
+    """Return the metadata of every package of this environment but those that the environment
+    itself came with.
+    """
     found = (distribution.metadata for distribution in metadata.distributions())
     return [package for package in found if package["Name"].lower() not in ("pip", "setuptools")]
 
 
 def report(what: str, packages: list[Any], bad: Callable[[list[Any]], list[str]], fewest: int) -> bool:
-    """Print each package with another licence, and the count. Returns whether all are allowed and there are at least `fewest`."""
+    """Print each package with another licence, and the count. Returns whether all are allowed and
+    there are at least `fewest`.
+    """
     lines = bad(packages)
     for line in lines:
         print(line, file=sys.stderr)

@@ -1,6 +1,7 @@
 #!/bin/sh
-# A new user's steps in an empty folder, without Rust, as documented: pip install of the wheel, the five commands of docs/first-hour.md, two
-# notebook cells, a sweep, a report with figures, completion in three shells. Usage: newcomer.sh [WHEEL]
+# A new user's steps in an empty folder, without Rust, as documented: pip install of the wheel, the
+# five commands of docs/first-hour.md, two notebook cells, a sweep, a report with figures,
+# completion in three shells. Usage: newcomer.sh [WHEEL]
 set -eu
 wheel=$(realpath "${1:-$(ls -t dist/swaplab-*-abi3-*.whl | head -n 1)}")
 root=$(realpath "$(dirname "$0")/..")

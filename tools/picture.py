@@ -1,4 +1,6 @@
-"""`make picture`: draw the top of a report as `docs/images/report.png` with Chromium. Two arguments replace the report and the file."""
+"""`make picture`: draw the top of a report as `docs/images/report.png` with Chromium. Two arguments
+replace the report and the file.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Advice checked in a kernel: for each user, today's design and the advised one in a guest of the world `vm`, paired by seed.
+"""Advice checked in a kernel: for each user, today's design and the advised one in a guest of the
+world `vm`, paired by seed.
 
-`python -m benches.advice.run --recorded FOLDER` takes the users of a folder of CSV lists of launches and writes benches/advice/RESULTS.md.
-Advice is derived on the simulated phone `android-15`. Guest and apps are that phone's divided by one factor. Guests run one at a time.
+`python -m benches.advice.run --recorded FOLDER` takes the users of a folder of CSV lists of
+launches and writes benches/advice/RESULTS.md. Advice is derived on the simulated phone
+`android-15`. Guest and apps are that phone's divided by one factor. Guests run one at a time.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ GUEST_MIB = 256
 OUT = Path(__file__).parent / "RESULTS.md"
 SHOWN = ("launches.delay_ms.mean", "launches.cold", "launches.kills")
 LEVEL = 0.95
-#: Two of a user's designs must not run on a machine that is busy with something else: a guest's limit of wall time may end it.
+#: Two of a user's designs must not run on a machine that is busy with something else: a guest's
+#: limit of wall time may end it.
 MOST_LOAD = 4.0
 
 
@@ -57,7 +60,9 @@ def user_of(source: Path, target: Path, first: int) -> User:
 
 
 def advised(user: User, base: Experiment, now: Phone, draws: int, jobs: int) -> tuple[Phone, str]:
-    """Derive the advised phone on the simulated one, and the diff; an empty diff means that nothing is advised."""
+    """Derive the advised phone on the simulated one, and the diff; an empty diff means that nothing
+    is advised.
+    """
     wanted = experiments.resolve(advice.experiment(base, str(user.launches), draws, now), "advise")
     recommendation = advice.advise(run(wanted, Options(jobs=jobs), place="advise").document)
     chosen = [f"{setting.name}={setting.recommended}" for setting in recommendation.settings if setting.recommended is not None]
@@ -69,7 +74,9 @@ def size_bytes(text: str) -> float:
 
 
 def app_of(name: str, number: int, size: AppSize, models: AppModels, factor: float) -> dict[str, str | float | int]:
-    """Build an app of the guest: the anonymous and file pages of its kind, divided by `factor`. Graphics memory is left out."""
+    """Build an app of the guest: the anonymous and file pages of its kind, divided by `factor`.
+    Graphics memory is left out.
+    """
     anon, file = size_bytes(size.anon), size_bytes(size.file)
     return {
         "use": "phone-app",

@@ -1,8 +1,10 @@
 """`make coverage`: line coverage of the crates and the package by the tests.
 
-The crates are compiled with counters (cargo-llvm-cov) and their tests are run. Then the Python tests run with an instrumented extension, an
-instrumented preload library, and coverage.py in every Python process. A line is covered if any of them ran it. Tests inside a crate's files
-are not counted as lines. Code in a guest of the world `vm`, and Python lines of killed processes, are not recorded.
+The crates are compiled with counters (cargo-llvm-cov) and their tests are run. Then the Python
+tests run with an instrumented extension, an instrumented preload library, and coverage.py in every
+Python process. A line is covered if any of them ran it. Tests inside a crate's files are not
+counted as lines. Code in a guest of the world `vm`, and Python lines of killed processes, are not
+recorded.
 """
 
 from __future__ import annotations
@@ -83,15 +85,17 @@ def instrumented() -> dict[str, str]:
     shown = subprocess.run(["cargo", "llvm-cov", "show-env"], cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
     pairs = re.findall(r"^(\w+)=(?:'(.*)'|\"(.*)\"|(.*))$", shown.stdout, re.MULTILINE)
     environment |= {name: first or second or third for name, first, second, third in pairs}
-    # Counters are in memory-mapped files (%c), eight of them shared by all processes, so that they survive a kill, an exec or a change of
-    # user.
+    # Counters are in memory-mapped files (%c), eight of them shared by all processes, so that they
+    # survive a kill, an exec or a change of user.
     flags = "-C llvm-args=-runtime-counter-relocation"
     environment["RUSTFLAGS"] = f"{environment.get('RUSTFLAGS', '')} {flags}".strip()
     return environment | {"LLVM_PROFILE_FILE": str(PLACE / "build" / "swaplab-%c%8m.profraw"), "CARGO_PROFILE_DEV_OPT_LEVEL": "1"}
 
 
 def llvm_tools() -> dict[str, str]:
-    """Locate the tools of the compiler's LLVM: rustup's component, or a system package of the same version."""
+    """Locate the tools of the compiler's LLVM: rustup's component, or a system package of the same
+    version.
+    """
     sysroot = subprocess.run(["rustc", "--print", "sysroot"], capture_output=True, text=True, check=True).stdout.strip()
     if any(Path(sysroot).glob("lib/rustlib/*/bin/llvm-profdata")):
         return {}
@@ -108,7 +112,9 @@ def llvm_tools() -> dict[str, str]:
 
 
 def tests(name: str, command: list[str], environment: dict[str, str]) -> list[str]:
-    """Run tests. Counters make programs slower and larger, so some tests may fail; the report names them."""
+    """Run tests. Counters make programs slower and larger, so some tests may fail; the report names
+    them.
+    """
     done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     (PLACE / f"{re.sub('[^a-z]+', '-', name.lower())[:40]}.log").write_text(done.stdout)
     print(f"{name}: exit {done.returncode}", flush=True)

@@ -1,9 +1,11 @@
-"""`make mutants`: mutation testing: the share of small faults in the code that the crates' tests detect.
+"""`make mutants`: mutation testing: the share of small faults in the code that the crates' tests
+detect.
 
-A fault is a mutant of cargo-mutants: a function that returns a constant, or a replaced operator. A crate's mutants are drawn in the order
-of a hash of their names, so each run continues where the last one stopped. `results.json` has the outcome of each, `RESULTS.md` the
-shares caught with their intervals (Wilson, 95 %). A crate's tests are `cargo test -p CRATE`; mutants that only the Python tests detect
-count as missed.
+A fault is a mutant of cargo-mutants: a function that returns a constant, or a replaced operator. A
+crate's mutants are drawn in the order of a hash of their names, so each run continues where the
+last one stopped. `results.json` has the outcome of each, `RESULTS.md` the shares caught with their
+intervals (Wilson, 95 %). A crate's tests are `cargo test -p CRATE`; mutants that only the Python
+tests detect count as missed.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ class Mutant:
     crate: str
     #: cargo-mutants' name, with line and column.
     name: str
-    #: Its key in the store: without line and column, which change with every edit, but with a number to distinguish equal names.
+    #: Its key in the store: without line and column, which change with every edit, but with a
+    #: number to distinguish equal names.
     key: str
 
 
@@ -54,7 +57,9 @@ def mutants(crate: str) -> list[Mutant]:
 
 
 def outcomes(drawn: list[Mutant], timeout: int) -> dict[str, str]:
-    """Test the mutants and return their outcomes by key. The tests must first pass without a mutant."""
+    """Test the mutants and return their outcomes by key. The tests must first pass without a
+    mutant.
+    """
     by_name = {mutant.name: mutant.key for mutant in drawn}
     files = {mutant.name.partition(":")[0] for mutant in drawn}
     with tempfile.TemporaryDirectory() as folder:
@@ -68,7 +73,8 @@ def outcomes(drawn: list[Mutant], timeout: int) -> dict[str, str]:
         if done.returncode not in (0, 2, 3) or not file.exists():
             raise SystemExit(f"cargo mutants ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
         rows = json.loads(file.read_text())["outcomes"]
-    # cargo-mutants 27 ignores `--re` for omitted fields of a struct, so mutants that were not drawn are dropped.
+    # cargo-mutants 27 ignores `--re` for omitted fields of a struct, so mutants that were not drawn
+    # are dropped.
     tried = {row["scenario"]["Mutant"]["name"]: OUTCOMES[row["summary"]] for row in rows if isinstance(row["scenario"], dict)}
     return {by_name[name]: outcome for name, outcome in tried.items() if name in by_name}
 

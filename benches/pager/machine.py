@@ -1,4 +1,6 @@
-"""The environments of a job: native, kernel swap in a limited control group, or the pager. All return the same figures."""
+"""The environments of a job: native, kernel swap in a limited control group, or the pager. All
+return the same figures.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ KILLED = 128 + 9
 
 @dataclass
 class Ran:
-    """A run: its output, its wall and processor seconds (infinite if the limit killed it each time), and counters."""
+    """A run: its output, its wall and processor seconds (infinite if the limit killed it each
+    time), and counters.
+    """
 
     output: str
     seconds: float
@@ -49,7 +53,8 @@ def _run(prefix: list[str], command: list[str], given: Path | None, enter: Any =
     for _ in range(3):
         if run.returncode != KILLED or enter is None:
             break
-        # A control group with such a tight limit can run out of memory although swap is free, if reclaim fails too often.
+        # A control group with such a tight limit can run out of memory although swap is free, if
+        # reclaim fails too often.
         print("killed by the control group's limit; trying again", file=sys.stderr)
         run = subprocess.run(call, capture_output=True, text=True, preexec_fn=enter)
     if run.returncode == KILLED and enter is not None:

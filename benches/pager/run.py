@@ -1,8 +1,9 @@
-"""`make bench`, the pager's part: Direct Read under a budget compared with the kernel's swap, as ratios of one run on one machine.
+"""`make bench`, the pager's part: Direct Read under a budget compared with the kernel's swap, as
+ratios of one run on one machine.
 
-Figures of the pager are `emulated`: DRAM emulates NVM, without added latency unless one is named. Kernel swap is `measured`. A round runs
-every job once in every environment, one after the other; figures are medians over the rounds. Needs root. Results are written to
-benches/pager/RESULTS.md.
+Figures of the pager are `emulated`: DRAM emulates NVM, without added latency unless one is named.
+Kernel swap is `measured`. A round runs every job once in every environment, one after the other;
+figures are medians over the rounds. Needs root. Results are written to benches/pager/RESULTS.md.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ SHARES = (0, 10, 50, 100)
 #: Goals for the ratio of zRAM's time to the pager's, at 10, 50 and 100 % writes.
 GOALS = {10: 16.0, 50: 4.5, 100: 2.2}
 LATENCIES_NS = (0, 250, 500, 1000)
-#: A control group's limit includes memory that the pager does not manage, in addition to the budget of managed memory.
+#: A control group's limit includes memory that the pager does not manage, in addition to the budget
+#: of managed memory.
 SLACK = 4 * MIB
 
 SQL = """create table t(a integer primary key, b text, c real);
@@ -94,7 +96,8 @@ def measure(arguments: argparse.Namespace, touch: str, floor: str, sql: Path, ma
             table.runs["zram-lz4", name].append(swapped(machine, "zram-lz4", command, DRAM * MIB + SLACK, directory))
         table.runs["native", "memcpy"].append(native([touch, "256", str(TOUCHES), "0", "1", "memcpy"]))
         table.runs["native", "floor"].append(native([floor, str(SET), str(ROUND)]))
-        # Without pressure the order is A, B, A, so that the noise between equal runs can be compared with the difference.
+        # Without pressure the order is A, B, A, so that the noise between equal runs can be
+        # compared with the difference.
         for name in ("sqlite", "python"):
             command, _, given = jobs[name]
             for place, run in (("A", native), ("paged", lambda c, g: paged(c, 1024 * MIB, given=g)), ("B", native)):
@@ -180,11 +183,13 @@ def steady(table: Table, arguments: argparse.Namespace) -> list[str]:
 def costs(table: Table) -> list[str]:
     """Format the cost of a page, compared with a cold copy of a page."""
     copy = table.median("native", "memcpy", lambda r: r.figures[1]) / TOUCHES
-    touches = table.median("native", "touch 0", lambda r: r.figures[1])  # time of touches with all pages resident
+    # time of touches with all pages resident
+    touches = table.median("native", "touch 0", lambda r: r.figures[1])
     waited = {place: table.median(place, "touch 0", lambda r: r.figures[1]) - touches for place in ("nvm-direct", "zram-lz4")}
     fault = {place: waited[place] / table.median(place, "touch 0", lambda r: max(r.figures[3], 1)) for place in waited}
     out = (SET - DRAM) * 256  # pages of the set that are not in DRAM at the start of the reads
-    first = out * (1 - (1 - 1 / (SET * 256)) ** TOUCHES)  # expected number of these that are touched; each zRAM fault brings one
+    # expected number of these that are touched; each zRAM fault brings one
+    first = out * (1 - (1 - 1 / (SET * 256)) ** TOUCHES)
     sequential = {place: table.median(place, "sequential", lambda r: r.figures[1]) / out for place in ("nvm-direct", "zram-lz4")}
 
     def pager(job: str) -> tuple[float, float]:

@@ -1,7 +1,8 @@
 """`make bench`: CPU time of swaplab and of libCacheSim on the same trace, as ratios.
 
-Each side runs as a separate process; user and system time of the process are counted, including start-up. A round runs every job once on
-either side, one directly after the other; a ratio is that of the medians over all rounds. Results are written to benches/RESULTS.md.
+Each side runs as a separate process; user and system time of the process are counted, including
+start-up. A round runs every job once on either side, one directly after the other; a ratio is that
+of the medians over all rounds. Results are written to benches/RESULTS.md.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ POLICIES: list[tuple[str, str, dict[str, float], float]] = [
 RECORD = struct.Struct("<IQIq").pack
 SPARSE = 0x9E3779B97F4A7C15
 
-# Formats of a trace, as functions from a block to bytes. Sparse: an odd multiplier maps every page to a distinct 64-bit number.
+# Formats of a trace, as functions from a block to bytes. Sparse: an odd multiplier maps every page
+# to a distinct 64-bit number.
 FORMS: dict[str, Callable[[list[int], str], bytes]] = {
     "pages.txt": lambda block, _: ("\n".join(map(str, block)) + "\n").encode(),
     "pages.csv": lambda block, operations: ("\n".join(map("{},{}".format, block, operations)) + "\n").encode(),
@@ -67,13 +69,16 @@ ALL_FORMS = frozenset(FORMS) | {PACKED}
 WIDE_PAGES = 10
 WIDE_FORMS = frozenset({"trace.oracleGeneral"})
 
-# Compared steps of the LRU curve: 5, 10, 25 and 50 of 100. libCacheSim's package has no curve, so these four sizes are used.
+# Compared steps of the LRU curve: 5, 10, 25 and 50 of 100. libCacheSim's package has no curve, so
+# these four sizes are used.
 CURVE = (5, 10, 25, 50)
 
 
 @dataclass
 class Job:
-    """A job for swaplab and libCacheSim. `ours` and `theirs` return CPU seconds and results, which must agree if both have them."""
+    """A job for swaplab and libCacheSim. `ours` and `theirs` return CPU seconds and results, which
+    must agree if both have them.
+    """
 
     name: str
     goal: str
@@ -148,7 +153,9 @@ def libcachesim(trace: Path, name: str, frames: list[int], parameters: dict[str,
 
 
 def make_traces(folder: Path, total: int, pages: int, forms: frozenset[str]) -> int:
-    """Write the trace in every format that a job reads, unless it exists. Returns the number of distinct pages."""
+    """Write the trace in every format that a job reads, unless it exists. Returns the number of
+    distinct pages.
+    """
     marker = folder / f"{total}-{pages}.json"
     if not marker.exists():
         folder.mkdir(parents=True, exist_ok=True)

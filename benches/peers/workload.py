@@ -1,4 +1,6 @@
-"""The trace of speed measurements: skewed references over many pages, with occasional loops over other pages."""
+"""The trace of speed measurements: skewed references over many pages, with occasional loops over
+other pages.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ OPERATIONS = "RRRRRRWWWI"
 def references(total: int, pages: int, seed: int = 1) -> Iterator[tuple[list[int], str]]:
     """Yield blocks of pages (numbered from 1) and their operations.
 
-    Zipf 0.9 over `pages` permuted pages; the last fifth of every 5 x `pages` references loops over `pages` / 5 other pages.
+    Zipf 0.9 over `pages` permuted pages; the last fifth of every 5 x `pages` references loops over
+    `pages` / 5 other pages.
     """
     rng = random.Random(seed)
     numbers = list(range(1, pages + 1))

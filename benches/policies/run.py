@@ -1,8 +1,10 @@
-"""`make bench-policies`: I/O time of a policy against CLOCK, ARC, LRU and `opt` on traces, by program.
+"""`make bench-policies`: I/O time of a policy against CLOCK, ARC, LRU and `opt` on traces, by
+program.
 
-A program is one observation: its mean over its valid points (5, 10, 15, 20, 25 % of the footprint, at least 8 x filter frames). The
-interval is Student's, over programs. The default traces are those that were not used in the search for `cost-clock`
-(docs/models/cost-clock.md); ARGS="a.slt b.slt" replaces them. Nothing is timed, so the output is the same on every machine.
+A program is one observation: its mean over its valid points (5, 10, 15, 20, 25 % of the footprint,
+at least 8 x filter frames). The interval is Student's, over programs. The default traces are those
+that were not used in the search for `cost-clock` (docs/models/cost-clock.md); ARGS="a.slt b.slt"
+replaces them. Nothing is timed, so the output is the same on every machine.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""`make bench-sweep`: a sweep of 400 points and five designs over a bundled trace with one local process and with two, in wall time.
+"""`make bench-sweep`: a sweep of 400 points and five designs over a bundled trace with one local
+process and with two, in wall time.
 
-Runs with one and two processes alternate; the ratio is that of the medians. It needs two idle cores. The results of both are compared byte
-for byte.
+Runs with one and two processes alternate; the ratio is that of the medians. It needs two idle
+cores. The results of both are compared byte for byte.
 """
 
 from __future__ import annotations

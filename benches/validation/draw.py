@@ -1,6 +1,7 @@
 """Configurations drawn from the hash of a commit, as experiments for the worlds `phone` and `vm`.
 
-The ranges were fixed before the first draw. Equal commit, number, kernel and facts give an equal experiment.
+The ranges were fixed before the first draw. Equal commit, number, kernel and facts give an equal
+experiment.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from benches.validation.facts import Facts, OwnWork
 from benches.validation.guests import FLASH, MIB, NVM
 from benches.validation.prices import Prices
 
-#: Half the number of a configuration's seeds. The kernel's first half is compared with the phone, and with its other half (A against A).
+#: Half the number of a configuration's seeds. The kernel's first half is compared with the phone,
+#: and with its other half (A against A).
 PAIRS = 3
-#: Launches per round; one round is warm-up, one counts. With an odd number, nearest rank (phone) and interpolation (vm) give one median.
+#: Launches per round; one round is warm-up, one counts. With an odd number, nearest rank (phone)
+#: and interpolation (vm) give one median.
 LAUNCHES = 13
 SCHEMES = ("zram:size={size}MiB", "flash:size={size}MiB", "nvm-copy:size={size}MiB")
 KILLERS = ("lmkd", "off", "minfree:minfree_kb=[4096],adj=[900]")
@@ -41,7 +44,9 @@ class DrawnApp:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A configuration. `dram`: in bytes. `order`: the launches of one round. `source`: their origin."""
+    """A configuration. `dram`: in bytes. `order`: the launches of one round. `source`: their
+    origin.
+    """
 
     name: str
     apps: tuple[DrawnApp, ...]
@@ -78,7 +83,9 @@ class Drawn:
 
 
 def draw(commit: str, number: int, facts: Facts, recorded: list[Path]) -> Drawn:
-    """Draw configuration `number` of `commit`. Every second one takes its launches from a recording, if there are any."""
+    """Draw configuration `number` of `commit`. Every second one takes its launches from a
+    recording, if there are any.
+    """
     rng = random.Random(f"{commit}:{number}")
     file_share = rng.uniform(0.2, 0.6)
     write_ratio = rng.uniform(0.1, 0.7)
@@ -106,7 +113,9 @@ def working_set(apps: tuple[DrawnApp, ...]) -> float:
 
 
 def guest_bytes(wanted: float, facts: Facts, apps: int) -> int:
-    """Compute the memory of a guest with `wanted` bytes for apps: the kernel's memory is added; a multiple of 2 MiB, at least 192 MiB."""
+    """Compute the memory of a guest with `wanted` bytes for apps: the kernel's memory is added; a
+    multiple of 2 MiB, at least 192 MiB.
+    """
     steps = round(facts.dram(wanted, apps) / (2 * MIB))
     return max(192 * MIB, steps * 2 * MIB)
 
@@ -122,7 +131,9 @@ def generated_order(names: list[str], rng: random.Random) -> tuple[str, ...]:
 
 
 def recorded_order(path: Path, names: list[str], rng: random.Random) -> tuple[str, ...]:
-    """Take successive launches of a recording (CSV with a column `app`) from a drawn position on; apps get `names` as they appear."""
+    """Take successive launches of a recording (CSV with a column `app`) from a drawn position on;
+    apps get `names` as they appear.
+    """
     with path.open(newline="") as lines:
         rows = csv.DictReader(lines)
         if "app" not in (rows.fieldnames or ()):
@@ -151,7 +162,9 @@ def experiment_of(
     prices: Prices | None = None,
     mglru: bool = False,
 ) -> Experiment:
-    """Build the experiment with six seeds. Each app's processor time `own` and the `prices` of a page are used by the phone only."""
+    """Build the experiment with six seeds. Each app's processor time `own` and the `prices` of a
+    page are used by the phone only.
+    """
     rules = "6.1" if kernel == "debian-6.1" else "6.12"
     machine = {
         "dram": f"{drawn.dram // MIB}MiB",

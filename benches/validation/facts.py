@@ -1,4 +1,6 @@
-"""Facts that the phone needs, measured in guests without reclaim: the kernel's memory, and the processor time of apps."""
+"""Facts that the phone needs, measured in guests without reclaim: the kernel's memory, and the
+processor time of apps.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,9 @@ class OwnWork(BaseModel):
 class Facts(BaseModel):
     """Memory of a guest's kernel and processes.
 
-    `reserved_*`: bytes that the kernel reserves at boot, as a base and a share of memory (for page structures). `used_*`: bytes that it
-    uses once apps run, as a base and a share (for per-processor free pages). `app_bytes`: bytes of an app's process besides its pages.
+    `reserved_*`: bytes that the kernel reserves at boot, as a base and a share of memory (for page
+    structures). `used_*`: bytes that it uses once apps run, as a base and a share (for
+    per-processor free pages). `app_bytes`: bytes of an app's process besides its pages.
     """
 
     reserved_base: float
@@ -88,7 +91,9 @@ def _total(outcome: Outcome) -> int:
 
 
 def own_work(apps: list[Use], kernel: str, mebibytes: int) -> dict[str, OwnWork]:
-    """Measure each app's processor time: the apps are started and resumed in turn in a guest with ample memory."""
+    """Measure each app's processor time: the apps are started and resumed in turn in a guest with
+    ample memory.
+    """
     times: dict[tuple[str, str], list[int]] = {}
     for visit in run_guest(apps, kernel, mebibytes).visits:
         times.setdefault((visit.app, visit.start), []).append(visit.process.cpu_ns)

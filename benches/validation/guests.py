@@ -1,4 +1,6 @@
-"""A guest of the validation: apps are launched in turn, in one round of warm-up and one counted round."""
+"""A guest of the validation: apps are launched in turn, in one round of warm-up and one counted
+round.
+"""
 
 from __future__ import annotations
 

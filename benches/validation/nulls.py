@@ -1,4 +1,6 @@
-"""Two null predictors of swap-ins that model no kernel: a simulator that is not better than they are has no skill."""
+"""Two null predictors of swap-ins that model no kernel: a simulator that is not better than they
+are has no skill.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def blocks(drawn: Drawn) -> dict[str, list[Block]]:
 
 
 def stack_distance(drawn: Drawn, frames: int) -> int:
-    """Predict the swap-ins of the second round by LRU over `frames`: anonymous pages whose stack distance exceeds it, block by block."""
+    """Predict the swap-ins of the second round by LRU over `frames`: anonymous pages whose stack
+    distance exceeds it, block by block.
+    """
     of = blocks(drawn)
     recent: list[Block] = []
     missing, started = 0, set[str]()
@@ -52,12 +56,16 @@ def stack_distance(drawn: Drawn, frames: int) -> int:
 
 
 def touched(drawn: Drawn) -> int:
-    """Predict the swap-ins of the second round if all pages that a launch touches were in swap: the app's hot anonymous pages."""
+    """Predict the swap-ins of the second round if all pages that a launch touches were in swap: the
+    app's hot anonymous pages.
+    """
     hot = {name: sum(block.pages for block in of if block.kind == "hot anon") for name, of in blocks(drawn).items()}
     return sum(hot[name] for name in drawn.order)
 
 
 def skill(kernel: float, phone: float, nulls: tuple[float, ...]) -> float:
-    """Compute the phone's error as a share of the better null predictor's; NaN if the latter has no error."""
+    """Compute the phone's error as a share of the better null predictor's; NaN if the latter has no
+    error.
+    """
     best = min(abs(null - kernel) for null in nulls)
     return abs(phone - kernel) / best if best else math.nan

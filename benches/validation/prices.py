@@ -1,4 +1,6 @@
-"""What swapping costs the guest's processor, by a microbenchmark in the guest: apps of anonymous pages that are all swapped out and in."""
+"""What swapping costs the guest's processor, by a microbenchmark in the guest: apps of anonymous
+pages that are all swapped out and in.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from swaplab.worlds.vm.records import Visit
 
 from benches.validation.guests import NVM, run_guest
 
-#: Three apps, of which two fit into memory, so that each one's pages are in swap when it is resumed.
+#: Three apps, of which two fit into memory, so that each one's pages are in swap when it is
+#: resumed.
 FOOTPRINT, APPS, MEMORY = 48, 3, 192
 MICRO = [
     Use.model_validate(
@@ -32,12 +35,15 @@ SWAP = f"size={2 * FOOTPRINT * APPS}MiB"
 #: Resumes in which kswapd frees fewer pages are not used.
 FEW = 500
 SPEC = Path(__file__).parents[2] / "target" / "guest-processor.toml"
-#: Not measured but taken from specs/x86-64.toml. The total of a fault is measured, so they only affect its division into parts.
+#: Not measured but taken from specs/x86-64.toml. The total of a fault is measured, so they only
+#: affect its division into parts.
 FAULT_NS, MAP_NS, COPY_NS = 560, 400, 400
 
 
 class Prices(BaseModel):
-    """Processor times of the guest per page in ns: scan in reclaim, fault until swap's read request, block request, lz4 both ways."""
+    """Processor times of the guest per page in ns: scan in reclaim, fault until swap's read
+    request, block request, lz4 both ways.
+    """
 
     scan_ns: float
     swap_in_ns: float
@@ -46,7 +52,8 @@ class Prices(BaseModel):
     decompress_ns: float
 
     def spec(self, gips: float = 1.0) -> str:
-        """Write a processor file for `machine.devices` with the prices on a core of `gips` GIPS. Returns its path.
+        """Write a processor file for `machine.devices` with the prices on a core of `gips` GIPS.
+        Returns its path.
 
         All algorithms have lz4's price, as no other one is drawn.
         """
@@ -68,7 +75,8 @@ def measure_prices(kernel: str, mglru: bool = False) -> Prices:
     calm = run_guest(MICRO, kernel, MEMORY + 2 * FOOTPRINT * APPS, mglru=mglru)
     own = median(visit.process.cpu_ns for visit in calm.visits if visit.start == "resume")
     nvm, flash, zram = (_resumes(run_guest(MICRO, kernel, MEMORY, f"{swap}:{SWAP}", mglru)) for swap in ("nvm-copy", "flash", "zram"))
-    # The scan price is fitted on NVM, where writing a page is a single store, so that scanning has the largest share.
+    # The scan price is fitted on NVM, where writing a page is a single store, so that scanning has
+    # the largest share.
     scan = _scan_price(nvm)
     _, nvm_read, nvm_transfer, _, _ = device_service(NVM)
     swap_in = _into(nvm, own, scan) - FAULT_NS - COPY_NS - nvm_read - nvm_transfer
@@ -88,12 +96,16 @@ def _resumes(outcome: Outcome) -> list[Visit]:
 
 
 def _scanned(visit: Visit) -> int:
-    """Count the pages that kswapd scanned, including active ones, whose scans are not counted by task but are mostly kswapd's."""
+    """Count the pages that kswapd scanned, including active ones, whose scans are not counted by
+    task but are mostly kswapd's.
+    """
     return visit.kernel["pgscan_kswapd"] + visit.kernel.get("pgrefill", 0)
 
 
 def _scan_price(visits: list[Visit]) -> float:
-    """Fit the part of kswapd's time that depends on scanned pages, not on freed ones, by least squares of both through zero."""
+    """Fit the part of kswapd's time that depends on scanned pages, not on freed ones, by least
+    squares of both through zero.
+    """
     rows = [(visit.kernel["pgsteal_kswapd"], _scanned(visit), visit.kswapd_ns) for visit in visits]
     freed2, both, looked2 = (sum(x * y for x, y in pairs) for pairs in zip(*(((f, f), (f, s), (s, s)) for f, s, _ in rows), strict=True))
     freed_ns, looked_ns = sum(f * ns for f, _, ns in rows), sum(s * ns for _, s, ns in rows)
@@ -106,7 +118,9 @@ def _out(visits: list[Visit], scan_ns: float) -> float:
 
 
 def _into(visits: list[Visit], own_ns: float, scan_ns: float) -> float:
-    """Compute an app's time per swapped-in page: its processor time without its work and its direct reclaim at kswapd's price."""
+    """Compute an app's time per swapped-in page: its processor time without its work and its direct
+    reclaim at kswapd's price.
+    """
     out = _out(visits, scan_ns)
     direct = sum(out * visit.kernel.get("pgsteal_direct", 0) + scan_ns * visit.kernel.get("pgscan_direct", 0) for visit in visits)
     return (sum(visit.process.cpu_ns - own_ns for visit in visits) - direct) / sum(visit.kernel["pswpin"] for visit in visits)

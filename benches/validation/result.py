@@ -14,7 +14,9 @@ from benches.validation.verdicts import Judged
 
 @dataclass(frozen=True)
 class Result:
-    """The result of one design of a configuration; `delays` of kernel and phone over all seeds, `nulls`: the two null predictions."""
+    """The result of one design of a configuration; `delays` of kernel and phone over all seeds,
+    `nulls`: the two null predictions.
+    """
 
     drawn: Drawn
     scheme: str
@@ -24,6 +26,8 @@ class Result:
 
     @property
     def skill(self) -> float:
-        """The phone's error in swap-ins as a share of the better null predictor's; NaN if nothing is swapped in."""
+        """The phone's error in swap-ins as a share of the better null predictor's; NaN if nothing
+        is swapped in.
+        """
         of = self.judged[0]
         return math.nan if of.verdict == "nothing" else skill(of.kernel, of.phone, self.nulls)

@@ -1,8 +1,10 @@
-"""`make validation`: the simulated phone compared with a kernel under virtual time, on configurations drawn from a commit's hash.
+"""`make validation`: the simulated phone compared with a kernel under virtual time, on
+configurations drawn from a commit's hash.
 
-Results are kept in benches/validation/results, one file for a commit, kernel and mechanism; a later run adds configurations, and
-docs/validation.md is written from all of them. ARGS="--draws 4 --jobs 2 --recorded FOLDER" takes launches of users from a folder of CSV
-tables; ARGS="--mglru" and ARGS="--kernel debian-6.1" run what is held out."""
+Results are kept in benches/validation/results, one file for a commit, kernel and mechanism; a later
+run adds configurations, and docs/validation.md is written from all of them. ARGS="--draws 4 --jobs
+2 --recorded FOLDER" takes launches of users from a folder of CSV tables; ARGS="--mglru" and
+ARGS="--kernel debian-6.1" run what is held out."""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def git(*words: str) -> str:
 
 
 def frozen() -> str:
-    """Return the commit whose hash is the seed of the draw. Refuses a tree whose code differs from the commit."""
+    """Return the commit whose hash is the seed of the draw. Refuses a tree whose code differs from
+    the commit.
+    """
     if changed := git("status", "--porcelain", "--", *CODE):
         raise SystemExit(f"not committed: {changed.splitlines()[0].strip()}; expected a frozen tree (--commit HASH for a look)")
     return git("rev-parse", "HEAD")

@@ -1,4 +1,6 @@
-"""The results of a commit's draws on one kernel and mechanism, in a file that grows from run to run."""
+"""The results of a commit's draws on one kernel and mechanism, in a file that grows from run to
+run.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ FOLDER = Path(__file__).parent / "results"
 
 
 class Stored(BaseModel):
-    """All results so far. `mglru`: whether the kernel reclaims by generations, and the phone by its model of them."""
+    """All results so far. `mglru`: whether the kernel reclaims by generations, and the phone by its
+    model of them.
+    """
 
     model_config = ConfigDict(ser_json_inf_nan="constants")
 

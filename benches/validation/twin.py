@@ -1,7 +1,9 @@
-"""Fit of a phone to one recording of a virtual kernel, and its predictions of others: `python -m benches.validation.twin`.
+"""Fit of a phone to one recording of a virtual kernel, and its predictions of others:
+`python -m benches.validation.twin`.
 
-It prints the table of docs/how-to/capture.md. The same user, apps and killer (examples/vm-user.toml) run with five sizes of memory and
-zRAM; only the first run is used for the fit.
+It prints the table of docs/how-to/capture.md. The same user, apps and killer
+(examples/vm-user.toml) run with five sizes of memory and zRAM; only the first run is used for the
+fit.
 """
 
 from __future__ import annotations

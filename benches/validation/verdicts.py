@@ -1,6 +1,8 @@
-"""Verdicts on the agreement of phone and kernel: equivalence by paired seeds, with the kernel's own spread (A against A) as a control.
+"""Verdicts on the agreement of phone and kernel: equivalence by paired seeds, with the kernel's own
+spread (A against A) as a control.
 
-Margins were fixed before the first draw: 10 % of traffic, refaults, scan ratio and kswapd's share, 15 % of the median delay, 1 kill.
+Margins were fixed before the first draw: 10 % of traffic, refaults, scan ratio and kswapd's share,
+15 % of the median delay, 1 kill.
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ PAGE = 4096
 class Figure:
     """A compared figure.
 
-    `margin`: a share of the kernel's figure, absolute if `counts`; None: shown, not judged. `floor`: if neither has more than this, there
-    is nothing to compare.
+    `margin`: a share of the kernel's figure, absolute if `counts`; None: shown, not judged.
+    `floor`: if neither has more than this, there is nothing to compare.
     """
 
     name: str
@@ -51,8 +53,8 @@ FIGURES = (
 class Judged:
     """The judgment on a figure of one design.
 
-    `error`, `half` (half-width of its interval) and `noise` (half-width of A against A) are shares of the kernel's figure, absolute for
-    counts.
+    `error`, `half` (half-width of its interval) and `noise` (half-width of A against A) are shares
+    of the kernel's figure, absolute for counts.
     """
 
     figure: Figure
@@ -65,7 +67,9 @@ class Judged:
 
 
 def figures(of: Mapping[str, float]) -> dict[str, float]:
-    """Compute the compared figures of one seed from the row's paths; a ratio with denominator 0 is NaN."""
+    """Compute the compared figures of one seed from the row's paths; a ratio with denominator 0 is
+    NaN.
+    """
 
     def paging(name: str) -> float:
         return of.get(f"paging.{name}", 0.0)
@@ -85,7 +89,9 @@ def figures(of: Mapping[str, float]) -> dict[str, float]:
 
 
 def judge(figure: Figure, kernel: Sequence[float], other_seeds: Sequence[float], phone: Sequence[float]) -> Judged:
-    """Judge the phone's values against the kernel's, paired by position; `other_seeds` are the kernel's under other seeds."""
+    """Judge the phone's values against the kernel's, paired by position; `other_seeds` are the
+    kernel's under other seeds.
+    """
     reference, ours = fmean(kernel), fmean(phone)
     # If the kernel's figure is below the floor, the error is a share of the floor.
     scale = 1.0 if figure.counts else max(reference, figure.floor)
@@ -100,7 +106,8 @@ def judge(figure: Figure, kernel: Sequence[float], other_seeds: Sequence[float],
 
 
 def _verdict(margin: float | None, error: float, half: float, noise: float) -> Verdict:
-    """Judge by the interval: equivalent if it is within the margin, different if it is outside, else undecided.
+    """Judge by the interval: equivalent if it is within the margin, different if it is outside,
+    else undecided.
 
     It is also undecided if the kernel's own spread exceeds a third of the margin.
     """
@@ -118,13 +125,17 @@ Contest = tuple[Estimate, Estimate, Estimate, Estimate]
 
 
 def contested(kernel: tuple[Estimate, Estimate]) -> bool:
-    """Whether the designs are separated under the kernel, and differ by less than 20 % of the slower one."""
+    """Whether the designs are separated under the kernel, and differ by less than 20 % of the
+    slower one.
+    """
     (one, first), (other, second) = kernel
     return separates(first, second) and abs(one - other) < 0.2 * max(one, other)
 
 
 def tau(contests: Sequence[Contest]) -> float:
-    """Compute Kendall's tau-b over pairs of designs of one configuration; pairs with overlapping intervals are tied. NaN if all are."""
+    """Compute Kendall's tau-b over pairs of designs of one configuration; pairs with overlapping
+    intervals are tied. NaN if all are.
+    """
     signs = [(kendall([a, b], [a, b]), kendall([c, d], [c, d]), kendall([a, b], [c, d])) for a, b, c, d in contests]
     kernel, phone = (sum(not math.isnan(sign[at]) for sign in signs) for at in (0, 1))
     agreed = sum(sign[2] for sign in signs if not math.isnan(sign[2]))

@@ -36,6 +36,7 @@ if [ -n "${ARM64_ROOT:-}" ]; then
 fi
 if [ -n "${BROWSER:-}" ]; then
     browser=$(ls /usr/lib/chromium/chromium /opt/google/chrome/chrome 2>/dev/null | head -1)
-    # QEMU 7.2 ends by a signal when Chromium's threads go; the trace up to there is kept, marked truncated.
+    # QEMU 7.2 ends by a signal when Chromium's threads go; the trace up to there is kept, marked
+    # truncated.
     capture chromium 256 -- "$browser" --headless --no-sandbox --single-process --no-zygote --disable-gpu --dump-dom page.html || true
 fi

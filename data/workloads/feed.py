@@ -1,4 +1,6 @@
-"""A Python app: read a feed of lines, group it by user, rank users, count the words of the best, render them."""
+"""A Python app: read a feed of lines, group it by user, rank users, count the words of the best,
+render them.
+"""
 
 import sys
 

@@ -1,4 +1,6 @@
-"""Writes the inputs of the workloads into the folder given: a feed, an image, a film, a C program, a page, words. Same bytes every time."""
+"""Writes the inputs of the workloads into the folder given: a feed, an image, a film, a C program,
+a page, words. Same bytes every time.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ def image(seed: random.Random, width: int, height: int) -> bytes:
 
 
 def video(seed: random.Random, width: int, height: int, frames: int) -> Iterator[bytes]:
-    """A Y4M film: a camera that pans over a large picture of blocks and grain, with a square that crosses it."""
+    """A Y4M film: a camera that pans over a large picture of blocks and grain, with a square that
+    crosses it.
+    """
     wide, high = 2 * width, 2 * height
     rows = []
     for y in range(high):

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Recaptures data/unseen, programs that no policy was fitted to; needs git, cmake, gdb, mawk, bzip2, openssl. Texts, programs and this
-# repository's history change, so counts do, too.
+# Recaptures data/unseen, programs that no policy was fitted to; needs git, cmake, gdb, mawk, bzip2,
+# openssl. Texts, programs and this repository's history change, so counts do, too.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..

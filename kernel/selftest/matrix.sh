@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Build and run the stress under each checker, and each broken variant. Usage: matrix.sh SOURCE WORK [ROW...]
-# SOURCE: a kernel with patches/6.12 applied; the test's own patches are applied to it and removed again.
+# Build and run the stress under each checker, and each broken variant. Usage: matrix.sh SOURCE WORK
+# [ROW...] SOURCE: a kernel with patches/6.12 applied; the test's own patches are applied to it and
+# removed again.
 # WORK: a folder for builds and consoles, reused. ROW: names of the table below, all without any.
-# Environment: OPERATIONS (each thread, 500), SEEDS ("1"), JOBS. Prints a line for each row and seed; ends with 1
-# where a row is not what it has to be.
+# Environment: OPERATIONS (each thread, 500), SEEDS ("1"), JOBS. Prints a line for each row and
+# seed; ends with 1 where a row is not what it has to be.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 source=$1 work=$2
@@ -12,7 +13,8 @@ shift 2
 mkdir -p "$work"
 applied="" bad=0
 
-# row | fragments besides base, zram-6.12 and direct | processors | count or parallel | patches | verdict
+# row | fragments besides base, zram-6.12 and direct | processors | count or parallel | patches |
+# verdict
 checks=small+debug-lockdep+debug-kasan
 rows="checks-1 $checks 1 count - passes
 checks-4 $checks 4 count - passes

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Run the selftest in a guest. Usage: run.sh OUT "OPTIONS"   OUT: a folder made by build.sh.
 # Environment: MEMORY_MIB (guest, 256), NVM_MIB (128), FLASH_MIB (64), CPUS (1), PARALLEL=1 (QEMU's
-# threads in parallel and no instruction count), SECONDS_LIMIT (wall time, 600), QEMU_ARGS, PROGRAM (a
-# static arm64 program for test=program).
-# Prints the console. Exits with 0 only if the guest printed PASSED and the kernel reported no error.
+# threads in parallel and no instruction count), SECONDS_LIMIT (wall time, 600), QEMU_ARGS, PROGRAM
+# (a static arm64 program for test=program).
+# Prints the console. Exits with 0 only if the guest printed PASSED and the kernel reported no
+# error.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 out=$1 options=${2:-}

@@ -1,4 +1,6 @@
-"""Measures of A2S' claims on the simulated phone, by generated launches: means and intervals over seeds, which are users."""
+"""Measures of A2S' claims on the simulated phone, by generated launches: means and intervals over
+seeds, which are users.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def _users() -> Users:
 
 @cache
 def _sweep(key: str) -> tuple[list[Row], Row]:
-    """The large workload with one threshold varied and the other condition off; and what that is compared with, on the same seeds."""
+    """The large workload with one threshold varied and the other condition off; and what that is
+    compared with, on the same seeds.
+    """
     policy = {"t_live": "ess", "t_reuse": "lvsp"}[key]
     base = Design(name=NONE, swap="none") if key == "t_live" else Design(name=VANILLA, swap=FLASH)
     designs = [Design(name=str(value), swap=FLASH, app_policy=f"{policy}:{key}={value}") for value in SWEPT[key]]
@@ -190,7 +194,9 @@ def _growing(key: str) -> Measured:
 
 
 def _swap_in_over_vanilla(key: str, value: int) -> Measured:
-    """Swap-in with one condition at the paper's threshold over vanilla swap's, and the ratios of the whole sweep."""
+    """Swap-in with one condition at the paper's threshold over vanilla swap's, and the ratios of
+    the whole sweep.
+    """
     vanilla = _sweep("t_reuse")[1]
     ratios: dict[int, Ratio] = {at: ratio([row, vanilla], IN) for at, row in zip(SWEPT[key], _sweep(key)[0], strict=True)}
     text = f"{ratios[value].text}; at {', '.join(map(str, SWEPT[key]))}: " + " ".join(f"{one.value:.2f}" for one in ratios.values())

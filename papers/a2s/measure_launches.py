@@ -1,4 +1,6 @@
-"""Measures of A2S' claims about launches themselves, and on the simulated phone by recorded launches of two users."""
+"""Measures of A2S' claims about launches themselves, and on the simulated phone by recorded
+launches of two users.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ NEGATIVE = ("annoying", "unacceptable", "unusable")
 
 @cache
 def _designs(launches: str) -> dict[str, Row]:
-    """The three designs that claims are about, by name, on recorded launches (one run: they are not drawn)."""
+    """The three designs that claims are about, by name, on recorded launches (one run: they are not
+    drawn).
+    """
     wanted = experiments.read("a2s-large", [f"workload.launches={launches}", "run.seeds=1"])
     return rows_of(wanted.model_copy(update={"design": [one for one in wanted.design if one.name in (NONE, VANILLA, A2S)]}))
 
@@ -101,7 +105,9 @@ def _miss_ratios(trace: Path) -> list[float]:
 
 
 def _flattening(curves: dict[str, list[float]], users: int | None = None) -> Measured:
-    """What the 3rd cached app saves over what the 7th does, the least of the curves, which are of so many users."""
+    """What the 3rd cached app saves over what the 7th does, the least of the curves, which are of
+    so many users.
+    """
     steps = {name: (curve[1] - curve[2]) / max(curve[5] - curve[6], 1e-9) for name, curve in curves.items()}
     said = (f"{name} {' '.join(f'{100 * curve[at - 1]:.1f}' for at in (1, 2, 3, 6, 7, 16))} %" for name, curve in curves.items())
     return Measured(min(steps.values()), f"misses with 1, 2, 3, 6, 7, 16 apps: {'; '.join(said)}", n=users)

@@ -1,5 +1,6 @@
-"""Measures of DR.Swap's claims: its energy equations, copies removed by Direct Read on the bundled traces, and kills and traffic of its
-protocol on the simulated phone. `n` and intervals are of programs or of the workloads of Table III."""
+"""Measures of DR.Swap's claims: its energy equations, copies removed by Direct Read on the bundled
+traces, and kills and traffic of its protocol on the simulated phone. `n` and intervals are of
+programs or of the workloads of Table III."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ TRACES = sorted((Path(swaplab.__file__).parent / "data").glob("*.slt"))
 ENERGY = tomllib.loads((HERE / "energy.toml").read_text())
 SCHEMES = ("ramdisk", "nvm-direct", "flash")
 SIZES = (128, 256, 512)
-#: Lines of a page: a page mapped in place is taken to be read once and whole, for the kernel does not count its loads.
+#: Lines of a page: a page mapped in place is taken to be read once and whole, for the kernel does
+#: not count its loads.
 LINES = 64
 #: Workloads of Table III, by `swaplab list apps`.
 WORKLOADS = {
@@ -158,7 +160,9 @@ BLOCK_IO = ("paging.file_read_bytes", "paging.swap_in_bytes", "paging.swap_out_b
 
 @cache
 def _phone(*changes: str) -> dict[str, Rows]:
-    """By workload of Table III: the protocol's rows by design's name; with changes only those that `_removed_by` reads."""
+    """By workload of Table III: the protocol's rows by design's name; with changes only those that
+    `_removed_by` reads.
+    """
     found = {}
     for name, kinds in WORKLOADS.items():
         wanted = experiments.read(HERE / "experiment.toml", [f"workload.apps.kinds={kinds}", *changes])
@@ -230,7 +234,9 @@ def swap_ins_by_size_when_full() -> Measured:
 
 
 def _removed_by(direct: str, copying: str, phone: Mapping[str, Rows]) -> Measured:
-    """Percent of the pages copied by demand that Direct Read copies not, mean of the workloads that swap."""
+    """Percent of the pages copied by demand that Direct Read copies not, mean of the workloads that
+    swap.
+    """
     removed = {}
     for name, rows in phone.items():
         if copies := _known(rows[copying], "paging.copied_pages"):

@@ -1,5 +1,6 @@
-"""Measures of DR.Swap's claims about switch delays (Fig. 8, Table V), on the simulated phone. The paper emulates PCM as 2 times DRAM's
-reads and 12 times its writes (Section V-A, device `pcm-nvsim`); Table II's device is reported besides. Intervals are over workloads."""
+"""Measures of DR.Swap's claims about switch delays (Fig. 8, Table V), on the simulated phone. The
+paper emulates PCM as 2 times DRAM's reads and 12 times its writes (Section V-A, device
+`pcm-nvsim`); Table II's device is reported besides. Intervals are over workloads."""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ BySize = dict[str, list[float]]
 
 @cache
 def _phone(nvm: str = "") -> dict[str, Rows]:
-    """By workload: rows by design; with another NVM if given, which only the designs with NVM are run with."""
+    """By workload: rows by design; with another NVM if given, which only the designs with NVM are
+    run with.
+    """
     found = {}
     for name in WORKLOADS:
         wanted = experiments.read(HERE / "experiment.toml", [f"workload.apps.kinds={name}"])
@@ -40,7 +43,9 @@ def _phone(nvm: str = "") -> dict[str, Rows]:
 
 
 def _delay(row: Row) -> float:
-    """Mean delay of a launch in ms; an app that was killed is switched to as well, as in the protocol."""
+    """Mean delay of a launch in ms; an app that was killed is switched to as well, as in the
+    protocol.
+    """
     delay = figure(row, "launches.delay_ms.mean")
     assert delay is not None
     return delay
@@ -160,7 +165,9 @@ def _kills(design: str) -> float:
 
 
 def full_then_killer() -> Measured:
-    """The share of workloads whose NVM of 128 MB was full among those with a kill, by the killer of the text."""
+    """The share of workloads whose NVM of 128 MB was full among those with a kill, by the killer of
+    the text.
+    """
     rows = {name: each[f"{DIRECT} 128{WHEN_FULL}"] for name, each in _phone(EMULATED).items()}
     killed = {name: row for name, row in rows.items() if figure(row, "launches.kills")}
     full = [name for name, row in killed.items() if figure(row, "paging.swap_full")]
@@ -170,7 +177,9 @@ def full_then_killer() -> Measured:
 
 
 def kills_before_nvm_is_full() -> Measured:
-    """Kills with 512 MB of NVM under minfree, in workloads in which it was never full: the text has none."""
+    """Kills with 512 MB of NVM under minfree, in workloads in which it was never full: the text has
+    none.
+    """
     rows = [each[f"{DIRECT} 512"] for each in _phone(EMULATED).values()]
     kills = sum(figure(row, "launches.kills") or 0.0 for row in rows if not figure(row, "paging.swap_full"))
     return Measured(kills, f"{kills:.1f} kills with NVM never full")

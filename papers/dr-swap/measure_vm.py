@@ -13,7 +13,8 @@ from swaplab.core.model import Row
 
 KILLS, DELAY = "launches.kills", "launches.delay_ms.mean"
 ENERGY = tomllib.loads((Path(__file__).parent / "energy.toml").read_text())
-#: Lines of a page: a page mapped in place is taken to be read once and whole, as the kernel does not count its loads.
+#: Lines of a page: a page mapped in place is taken to be read once and whole, as the kernel does
+#: not count its loads.
 LINES = 64
 #: Sizes of swap in `vm.toml`, MiB: a quarter of the paper's.
 VM_SIZES = (32, 64, 128)
@@ -48,7 +49,9 @@ def vm_copies_removed() -> Measured:
 
 
 def _vm_energy(row: Row, scheme: str) -> tuple[float, float]:
-    """Compute the energy of the swap medium in J, in total and without background, from the row's counted transfers and its own time."""
+    """Compute the energy of the swap medium in J, in total and without background, from the row's
+    counted transfers and its own time.
+    """
     copied, mapped = (figure(row, f"paging.{name}") or 0.0 for name in ("copied_pages", "direct_reads"))
     written = (figure(row, "paging.swap_out_bytes") or 0.0) / 4096
     seconds = (figure(row, "time.wall_ns") or 0.0) / 1e9

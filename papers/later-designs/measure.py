@@ -1,4 +1,6 @@
-"""Measures of the later designs on the simulated phone: each design over the same phone without it, with intervals over users."""
+"""Measures of the later designs on the simulated phone: each design over the same phone without it,
+with intervals over users.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def _pair(design: str, base: str) -> tuple[Row, Row]:
 
 
 def _less(design: str, base: str, path: str) -> Measured:
-    """Measure a figure of which a design should have less. There is nothing to compare if there is none of it without the design."""
+    """Measure a figure of which a design should have less. There is nothing to compare if there is
+    none of it without the design.
+    """
     pair = _pair(design, base)
     if not figure(pair[1], path):
         return Measured(0.0, "none without it", n=0)
@@ -30,7 +34,9 @@ def _less(design: str, base: str, path: str) -> Measured:
 
 
 def _resume(design: str, base: str) -> Measured:
-    """Measure the mean resume delay. Rows have it over all users together, so there is no interval."""
+    """Measure the mean resume delay. Rows have it over all users together, so there is no
+    interval.
+    """
     pair = _pair(design, base)
     ours, without = (row.launches.resume_ms if row.launches is not None else None for row in pair)
     if ours is None or without is None:

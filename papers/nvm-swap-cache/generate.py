@@ -1,7 +1,9 @@
-"""A block trace with the skew that Kim & Bahn report: 15 % of the data take about 84 % of the accesses, half of the data are accessed
-once. Whatever comes out of it about admission control is `premise-built`: the premise is this generator's.
+"""A block trace with the skew that Kim & Bahn report: 15 % of the data take about 84 % of the
+accesses, half of the data are accessed once. Whatever comes out of it about admission control is
+`premise-built`: the premise is this generator's.
 
-Run as a script: `python generate.py > trace.csv` (block-csv; every request is one 4 KiB page), with the parameters of experiment.toml."""
+Run as a script: `python generate.py > trace.csv` (block-csv; every request is one 4 KiB page), with
+the parameters of experiment.toml."""
 
 from __future__ import annotations
 
@@ -11,13 +13,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-#: Zipf exponent among the hot data: mild, so that all of it is hot. Accesses of a page that is neither hot nor single.
+#: Zipf exponent among the hot data: mild, so that all of it is hot. Accesses of a page that is
+#: neither hot nor single.
 ALPHA, WARM_ACCESSES = 0.6, 3
 
 
 def requests(spec: dict[str, Any]) -> Iterator[tuple[int, str]]:
-    """(page, op) in order. Single and warm accesses come at any time, hot ones all along. Each page is written first (it is swapped out
-    before it can be swapped in) and by half of its later accesses."""
+    """(page, op) in order. Single and warm accesses come at any time, hot ones all along. Each page
+    is written first (it is swapped out before it can be swapped in) and by half of its later
+    accesses."""
     draw = random.Random(spec["seed"])
     order = list(range(spec["pages"]))
     draw.shuffle(order)

@@ -1,5 +1,5 @@
-"""Measures of Kim & Bahn's claims: block-trace analysis and the NVM cache simulation, on real traces and on a generated one. `n` is the
-number of traces."""
+"""Measures of Kim & Bahn's claims: block-trace analysis and the NVM cache simulation, on real
+traces and on a generated one. `n` is the number of traces."""
 
 from __future__ import annotations
 

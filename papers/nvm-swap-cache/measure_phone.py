@@ -1,5 +1,6 @@
-"""Measures of Kim & Bahn's claims about launches, on the simulated phone: by the killer of the paper's text, which runs when swap is full,
-and by Android's own (minfree). An interval over apps is of the six that the paper measures; one over users has sizes drawn anew."""
+"""Measures of Kim & Bahn's claims about launches, on the simulated phone: by the killer of the
+paper's text, which runs when swap is full, and by Android's own (minfree). An interval over apps is
+of the six that the paper measures; one over users has sizes drawn anew."""
 
 from __future__ import annotations
 
@@ -12,14 +13,16 @@ from swaplab.core import experiment as experiments
 HERE = Path(__file__).resolve().parent
 #: Angry Bird, BBC News, Chrome, Instagram, Farm Story, Cut the rope.
 MEASURED_APPS = ("app1", "app6", "app7", "app11", "app16", "app18")
-#: Those of them that the new architecture makes faster than original Android: Chrome, Instagram, Farm Story, Cut the rope.
+#: Those of them that the new architecture makes faster than original Android: Chrome, Instagram,
+#: Farm Story, Cut the rope.
 FASTER_APPS = ("app7", "app11", "app16", "app18")
 NONE, FLASH, CACHED = "none", "flash", "nvm-cache"
 #: Added to a design's name: the killer of the paper's text, and none at all.
 WHEN_FULL, OFF = ", killer when swap is full", ", killer off"
 #: Bytes that pass storage, file reads and the swap area's.
 STORAGE = ("paging.file_read_bytes", "paging.swap_in_bytes", "paging.swap_out_bytes")
-#: A queue that makes a read wait for every write before it, none of them merged: what a quick queue may hide.
+#: A queue that makes a read wait for every write before it, none of them merged: what a quick queue
+#: may hide.
 SLOW_QUEUE = ("machine.kernel.io_order=noop", "machine.kernel.max_request=4KiB")
 
 

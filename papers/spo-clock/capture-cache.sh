@@ -1,7 +1,8 @@
 #!/bin/sh
-# Captures programs behind a simulated processor cache, for the rows of README.md that test whether the paper's traces were filtered so.
-# capture-cache.sh DIR writes DIR/spo-clock/l1/*.slt (32 KiB) and DIR/spo-clock/l1-ll/*.slt (with 2 MiB behind); then SWAPLAB_DATA=DIR.
-# Needs qemu-user, sqlite3, gcc and python3; half an hour on one core. Inputs are those of data/workloads.
+# Captures programs behind a simulated processor cache, for the rows of README.md that test whether
+# the paper's traces were filtered so. capture-cache.sh DIR writes DIR/spo-clock/l1/*.slt (32 KiB)
+# and DIR/spo-clock/l1-ll/*.slt (with 2 MiB behind); then SWAPLAB_DATA=DIR. Needs qemu-user,
+# sqlite3, gcc and python3; half an hour on one core. Inputs are those of data/workloads.
 set -eu
 out=${1:?usage: capture-cache.sh DIR}/spo-clock
 root=$(cd "$(dirname "$0")/../.." && pwd)

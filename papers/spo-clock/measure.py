@@ -1,4 +1,6 @@
-"""Measures of SPO-CLOCK's claims: I/O time of four policies on real traces, by the paper's view (file writes left out)."""
+"""Measures of SPO-CLOCK's claims: I/O time of four policies on real traces, by the paper's view
+(file writes left out).
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def _points() -> Points:
 
 @cache
 def _points_of(traces: tuple[Path, ...], *changes: str) -> Points:
-    """Program and rows by policy, for every point that the trace's filter allows; small memory first."""
+    """Program and rows by policy, for every point that the trace's filter allows; small memory
+    first.
+    """
     found = []
     for trace in traces:
         rows = document_of(experiments.read(HERE / "experiment.toml", [f"workload.trace={trace}", *changes])).rows
@@ -97,7 +101,9 @@ def best_of_four_readings() -> Measured:
 
 
 def _behind_cache(folder: str) -> Measured | None:
-    """The gain on programs captured behind a simulated processor cache (capture-cache.sh), where they are."""
+    """The gain on programs captured behind a simulated processor cache (capture-cache.sh), where
+    they are.
+    """
     data = data_folder()
     traces = tuple(sorted((data / "spo-clock" / folder).glob("*.slt"))) if data is not None else ()
     return _mean_gain("clock", _points_of(traces)) if traces else None
@@ -167,7 +173,9 @@ def file_reads_rise() -> Measured:
 
 
 def small_memory_gains_more() -> Measured:
-    """The share of programs that gain at their smallest size, and more than at 25 %. A smaller loss is no gain."""
+    """The share of programs that gain at their smallest size, and more than at 25 %. A smaller loss
+    is no gain.
+    """
     gains = [each for each in _gains("clock").values() if len(each) > 1]
     more = sum(each[0] > 0 and each[0] > each[-1] for each in gains)
     smaller = sum(each[0] <= 0 and each[0] > each[-1] for each in gains)

@@ -1,4 +1,6 @@
-"""Measures of SwapBench's claims on the simulated phone: orderings of switch delays and kills by scheme and size of swap."""
+"""Measures of SwapBench's claims on the simulated phone: orderings of switch delays and kills by
+scheme and size of swap.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ def _of(row: Row) -> LaunchFigures:
 
 
 def _switch(scheme: str) -> float:
-    """Mean resume delay in ms; a scheme under which nobody is switched to has none, and the comparison would be void."""
+    """Mean resume delay in ms; a scheme under which nobody is switched to has none, and the
+    comparison would be void.
+    """
     resumes = _of(_rows()[scheme]).resume_ms
     assert resumes is not None, scheme
     return resumes.mean
@@ -80,7 +84,9 @@ def kills_with_64_mb_when_full() -> Measured:
 
 
 def kills_fall_with_size() -> Measured:
-    """The value is the share of steps without a rise. It holds if the last size has fewer kills than the first, by the interval."""
+    """The value is the share of steps without a rise. It holds if the last size has fewer kills
+    than the first, by the interval.
+    """
     kills = [_of(_rows()[f"flash {size}"]).kills for size in FLASH_MIB]
     steps = [after <= before for before, after in zip(kills, kills[1:], strict=False)]
     text = ", ".join(f"{value:.1f}" for value in kills)
@@ -168,7 +174,9 @@ def io_of_schemes() -> Measured:
 
 @cache
 def _launches() -> pl.DataFrame:
-    """Every launch with the parts of its time, with the scheme's text, under the schemes that move the same pages, none read ahead."""
+    """Every launch with the parts of its time, with the scheme's text, under the schemes that move
+    the same pages, none read ahead.
+    """
     wanted = experiments.read(EXPERIMENT, ONE_PAGE)
     schemes = [SCHEMES[name] for name in ("flash", "ramdisk", "nvm")]
     designs = [design for design in wanted.design if design.name in schemes]
@@ -186,7 +194,9 @@ def fake_io_path() -> Measured:
 
 
 def calibration() -> Measured:
-    """The microbenchmark is a replay: two pages that take turns in one frame, so that every reference reads swap."""
+    """The microbenchmark is a replay: two pages that take turns in one frame, so that every
+    reference reads swap.
+    """
     with tempfile.TemporaryDirectory(prefix="swaplab-") as folder:
         trace = Path(folder) / "t.csv"
         trace.write_text("page,op\n" + "1,R\n2,R\n" * 50)

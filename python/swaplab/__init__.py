@@ -1,7 +1,7 @@
 """swaplab: the lab for swap on phones and other small-memory machines.
 
-`Experiment` describes a run and executes it with `run()`; `Result` holds the figures of a run; `Trace` opens page traces. They are imported
-on first use, so that the command starts fast.
+`Experiment` describes a run and executes it with `run()`; `Result` holds the figures of a run;
+`Trace` opens page traces. They are imported on first use, so that the command starts fast.
 """
 
 from __future__ import annotations

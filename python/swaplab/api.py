@@ -30,10 +30,11 @@ from swaplab.worlds.sweep.store import Store
 
 
 class Experiment:
-    """One experiment: `Experiment(design=[{"policy": ["lru", "clock"]}], workload={"trace": "djpeg"}, machine={"dram": "10%"})`.
+    """One experiment: `Experiment(design=[{"policy": ["lru", "clock"]}], workload={"trace":
+    "djpeg"}, machine={"dram": "10%"})`.
 
-    The keyword arguments are the tables of the file. `model` is the typed experiment with every default, designs crossed and named.
-    Raises `swaplab.BadInput` for invalid keys or values.
+    The keyword arguments are the tables of the file. `model` is the typed experiment with every
+    default, designs crossed and named. Raises `swaplab.BadInput` for invalid keys or values.
     """
 
     def __init__(self, **tables: object) -> None:
@@ -60,14 +61,18 @@ class Experiment:
         return experiments.points(self.model)
 
     def sweep(self, vary: dict[str, list[model.Scalar]], points: int | None = None) -> Experiment:
-        """The same experiment, varied: `exp.sweep({"machine.dram": ["5%", "10%"]})`; `points` draws this number of points at random."""
+        """The same experiment, varied: `exp.sweep({"machine.dram": ["5%", "10%"]})`; `points` draws
+        this number of points at random.
+        """
         changed = self.model.model_copy(update={"vary": model.Vary.model_validate({"points": points, **vary})})
         return Experiment.of(experiments.resolve(changed))
 
     def run(self, jobs: int = 0, folder: str | os.PathLike[str] | None = None, cluster: str = "", resume: bool = False) -> Result:
-        """Run it in its worlds; the result is the same for any number of `jobs` (threads or processes, 0: one per core).
+        """Run it in its worlds; the result is the same for any number of `jobs` (threads or
+        processes, 0: one per core).
 
-        `folder`: also write the run folder. `cluster`: a Dask scheduler, `tcp://HOST:PORT`. `resume`: continue the run in `folder`.
+        `folder`: also write the run folder. `cluster`: a Dask scheduler, `tcp://HOST:PORT`.
+        `resume`: continue the run in `folder`.
         """
         store = Store(Path(folder), resume) if folder is not None else None
         runner: Runner | None = dask_cluster(cluster) if cluster else None
@@ -101,7 +106,9 @@ class Result:
         return cls(documents.read(run), folder=Path(run))
 
     def rows(self) -> pl.DataFrame:
-        """A frame with one row per world, design and point, and every figure by its path in the document."""
+        """A frame with one row per world, design and point, and every figure by its path in the
+        document.
+        """
         return documents.frame(self.document)
 
     def summary(self) -> pl.DataFrame:
@@ -110,11 +117,14 @@ class Result:
         return frame.select([name for name in frame.columns if frame[name].null_count() < frame.height])
 
     def launches(self) -> pl.DataFrame:
-        """A frame with one row per launch, its design and seed, and times in ns by cause of waiting."""
+        """A frame with one row per launch, its design and seed, and times in ns by cause of
+        waiting.
+        """
         return self.table("launches")
 
     def table(self, name: str) -> pl.DataFrame:
-        """Read table launches, timeline or kills; of a simulated phone also queue_waits, swap_entries, traffic, energy.
+        """Read table launches, timeline or kills; of a simulated phone also queue_waits,
+        swap_entries, traffic, energy.
 
         Raises BadInput for others.
         """
@@ -197,9 +207,11 @@ class Trace:
         return self.info.footprint_pages
 
     def mrc(self, sample: float = 1.0, mapping: str = "follow") -> pl.DataFrame:
-        """LRU's miss ratio at every size from 1 page to the footprint: `memory_pages`, `miss_ratio`, `filter_limited`.
+        """LRU's miss ratio at every size from 1 page to the footprint: `memory_pages`,
+        `miss_ratio`, `filter_limited`.
 
-        Exact by reuse distances; `sample` below 1 is the share of pages that is sampled (SHARDS, FAST '15).
+        Exact by reuse distances; `sample` below 1 is the share of pages that is sampled (SHARDS,
+        FAST '15).
         """
         curve = lru_curve(self.path, self.reading, mapping, sample)
         misses = pl.Series(curve.misses[1:], dtype=pl.Float64)
@@ -212,7 +224,8 @@ class Trace:
     ) -> Result:
         """Replay under policies and schemes at memory sizes.
 
-        A policy is a key, one in a file (`./mine.py:Mine`, `./libmine.so:mine`), or a class as `swaplab.core.policy.Policy` says.
+        A policy is a key, one in a file (`./mine.py:Mine`, `./libmine.so:mine`), or a class as
+        `swaplab.core.policy.Policy` says.
         """
         keys = [key_of(choice) for choice in (policy if isinstance(policy, list) else [policy])]
         sizes = memory if isinstance(memory, list) else [memory]

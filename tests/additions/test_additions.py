@@ -1,6 +1,7 @@
 """The worked examples of CONTRIBUTING.md: each diff in this folder adds one feature.
 
-All diffs are applied to a copy of the tree, which is built, tested with the unchanged contract suites, and used.
+All diffs are applied to a copy of the tree, which is built, tested with the unchanged contract
+suites, and used.
 """
 
 from __future__ import annotations
@@ -71,7 +72,9 @@ def swaplab(tree: Path) -> object:
 
 
 def changes(diff: Path) -> tuple[list[str], dict[str, tuple[int, int]]]:
-    """Return the new files of a diff, and the numbers of lines added to and removed from each existing file."""
+    """Return the new files of a diff, and the numbers of lines added to and removed from each
+    existing file.
+    """
     new = [line.rpartition(" ")[2] for line in run("git", "apply", "--summary", diff, cwd=ROOT).splitlines()]
     counts = [line.split("\t") for line in run("git", "apply", "--numstat", diff, cwd=ROOT).splitlines()]
     return new, {name: (int(added), int(removed)) for added, removed, name in counts if name not in new}
@@ -79,7 +82,9 @@ def changes(diff: Path) -> tuple[list[str], dict[str, tuple[int, int]]]:
 
 @pytest.mark.parametrize("diff", DIFFS, ids=lambda diff: diff.stem)
 def test_an_addition_is_a_file_and_at_most_two_lines(diff: Path) -> None:
-    """A diff changes at most two existing files, by one line each. A figure is in the file of its section."""
+    """A diff changes at most two existing files, by one line each. A figure is in the file of its
+    section.
+    """
     new, changed = changes(diff)
     if diff.stem == "figure":
         assert new == [] and len(changed) == 1
@@ -95,7 +100,8 @@ def test_the_contract_suites_pass_with_the_additions(tree: Path) -> None:
 def test_the_contract_suite_finds_a_policy_that_breaks_its_contract(tree: Path) -> None:
     policy = tree / "crates" / "policy" / "src" / "recency" / "clean_fifo.rs"
     sound = policy.read_text()
-    policy.write_text(sound.replace("self.queues.remove(page);", ""))  # a forgotten page stays in the queue
+    # a forgotten page stays in the queue
+    policy.write_text(sound.replace("self.queues.remove(page);", ""))
     try:
         output = cargo(tree, "test", "--quiet", "-p", "swaplab-policy", "--test", "contract", fails=True)
     finally:

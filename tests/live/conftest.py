@@ -1,4 +1,6 @@
-"""Live tests need root and a kernel with swap. Without these they are skipped with the reason. A machine runs one of them at a time."""
+"""Live tests need root and a kernel with swap. Without these they are skipped with the reason. A
+machine runs one of them at a time.
+"""
 
 import fcntl
 import os
@@ -17,9 +19,11 @@ NEEDED = ("root", "swap", "swap-tools", "swap-file")
 
 @pytest.fixture(scope="module", autouse=True)
 def live_machine():
-    """Skip with the reason if the machine lacks a requirement; otherwise wait until no other live tests run on it.
+    """Skip with the reason if the machine lacks a requirement; otherwise wait until no other live
+    tests run on it.
 
-    The lock is held for one file and not for the session, which also has other tests. Each run also takes swaplab's own lock.
+    The lock is held for one file and not for the session, which also has other tests. Each run also
+    takes swaplab's own lock.
     """
     for name, _, probe in PROBES:
         if name in NEEDED:

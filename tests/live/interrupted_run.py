@@ -1,10 +1,12 @@
 """Run small experiments and interrupt each at a given moment.
 
-Each line of standard input is a run, which is a forked process: scheme, moment (`step:3`, `leave:3`, `fork`, `join`, `launch`, `request`,
-`work`, `check`, `never`), interruption (`exception` or a signal's number). The output has one line per run: exit status and message. At
-`fork` an app's process has just been created; at `join` it is about to enter its control group.
+Each line of standard input is a run, which is a forked process: scheme, moment (`step:3`,
+`leave:3`, `fork`, `join`, `launch`, `request`, `work`, `check`, `never`), interruption (`exception`
+or a signal's number). The output has one line per run: exit status and message. At `fork` an app's
+process has just been created; at `join` it is about to enter its control group.
 
-Apps of a killed run become children of this process, which reaps them when they end, as init can take long to do so.
+Apps of a killed run become children of this process, which reaps them when they end, as init can
+take long to do so.
 """
 
 import ctypes

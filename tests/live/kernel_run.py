@@ -1,7 +1,8 @@
 """Run an experiment in the world `kernel` in this process, like the command `swaplab run`.
 
-Writes the document to standard output; an error is one line and the command's exit code. Arguments: the experiment file and `KEY=VALUE`
-changes; `--dry-run`; `--as-root`; `--files DIR` for the kernel's events.
+Writes the document to standard output; an error is one line and the command's exit code. Arguments:
+the experiment file and `KEY=VALUE` changes; `--dry-run`; `--as-root`; `--files DIR` for the
+kernel's events.
 """
 
 import argparse

@@ -1,4 +1,6 @@
-"""The state of the machine that a run changes. If it is equal before and after a run, the run has undone all its changes."""
+"""The state of the machine that a run changes. If it is equal before and after a run, the run has
+undone all its changes.
+"""
 
 import re
 import time
@@ -15,7 +17,9 @@ SETTINGS = (
 
 
 def machine_state() -> dict[str, object]:
-    """Read swap areas, zram and loop devices, mounts, settings, and swaplab's control groups, directories and processes."""
+    """Read swap areas, zram and loop devices, mounts, settings, and swaplab's control groups,
+    directories and processes.
+    """
     tracing = [Path(point) for point, kind, _ in mounts() if kind == "tracefs"]
     groups = [at for version in (1, 2) if (at := memory_cgroup(version))]
     limits = [Path(point) for point, kind, options in mounts() if kind == "cgroup" and {"blkio", "freezer"} & set(options)]
@@ -36,7 +40,8 @@ def machine_state() -> dict[str, object]:
 def apps(seconds: float = 5) -> list[str]:
     """The process ids of a run's apps, including zombies.
 
-    Zombies are given some seconds to be reaped, as their parent can be slow (some inits reap once a second). Those that remain count.
+    Zombies are given some seconds to be reaped, as their parent can be slow (some inits reap once a
+    second). Those that remain count.
     """
     deadline = time.monotonic() + seconds
     while True:
@@ -47,5 +52,7 @@ def apps(seconds: float = 5) -> list[str]:
 
 
 def is_app(stat: Path) -> bool:
-    """Whether a process is an app of a run, by its name or its control group. `stat` is its `/proc/N/stat`."""
+    """Whether a process is an app of a run, by its name or its control group. `stat` is its
+    `/proc/N/stat`.
+    """
     return "(swaplab-app)" in read(stat) or re.search(r"/swaplab-\d", read(stat.with_name("cgroup"))) is not None

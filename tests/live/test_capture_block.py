@@ -1,4 +1,6 @@
-"""Tests `swaplab trace capture --method block`: the trace's swap bytes equal the kernel's counters, and all changes are undone."""
+"""Tests `swaplab trace capture --method block`: the trace's swap bytes equal the kernel's counters,
+and all changes are undone.
+"""
 
 import json
 import subprocess

@@ -1,6 +1,7 @@
 """Tests measurements in which a file system call of the journal fails, or that are killed at one.
 
-All changes are undone (after SIGKILL by a repair), and the next run works. `make faults` tests every call, `make test` a few.
+All changes are undone (after SIGKILL by a repair), and the next run works. `make faults` tests
+every call, `make test` a few.
 """
 
 import json

@@ -1,4 +1,6 @@
-"""Tests the world `kernel` on this machine: small measurements, and bad input that only a run can detect."""
+"""Tests the world `kernel` on this machine: small measurements, and bad input that only a run can
+detect.
+"""
 
 import os
 import subprocess
@@ -156,7 +158,9 @@ def test_the_kernels_events_are_saved_and_counted(kernel, tmp_path):
 
 
 def test_a2s_forbids_swap_outs_of_apps_with_too_few_launches(kernel):
-    """With fewer than three launches no app is eligible: nothing is swapped out, and a killer frees memory instead."""
+    """With fewer than three launches no app is eligible: nothing is swapped out, and a killer frees
+    memory instead.
+    """
     designs = '{ swap = "zram:size=64MiB" }, { swap = "zram:size=64MiB", app_policy = "a2s" }'
     done = kernel(designs=designs, options=("workload.launches.rounds=2", "workload.launches.warm_up=0"))
     assert done.returncode == 0, done.stderr

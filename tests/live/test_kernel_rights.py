@@ -1,5 +1,5 @@
-"""Tests a run's privileges and its announced changes: apps are unprivileged, a dry run prints exactly the changes of a real run, and what
-needs no root runs without it."""
+"""Tests a run's privileges and its announced changes: apps are unprivileged, a dry run prints
+exactly the changes of a real run, and what needs no root runs without it."""
 
 import os
 import re
@@ -36,7 +36,9 @@ request = [{ send = "resume\\n", expect = "^ok" }]
 
 @pytest.fixture
 def experiment(tmp_path: Path):
-    """A function that writes an experiment with one app, which prints its user and groups, and returns its path."""
+    """A function that writes an experiment with one app, which prints its user and groups, and
+    returns its path.
+    """
 
     def write(who: str = "", scheme: str = "none") -> str:
         (tmp_path / "app.toml").write_text(APP.replace("WHO", who))
@@ -56,7 +58,9 @@ def test_apps_run_as_nobody_and_as_root_only_with_as_root(experiment, who, optio
 
 
 def changes(text: list[str]) -> list[str]:
-    """The lines that announce changes, without parts that differ between runs: processes, loop devices."""
+    """The lines that announce changes, without parts that differ between runs: processes, loop
+    devices.
+    """
     return [re.sub(r"/dev/loop\w+", "/dev/loopN", line) for line in text if not line.startswith("as ")]
 
 

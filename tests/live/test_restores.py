@@ -1,4 +1,6 @@
-"""Tests that a run's changes to the machine are undone: after its normal end, an exception, Ctrl-C, and kill -9 with `doctor --repair`."""
+"""Tests that a run's changes to the machine are undone: after its normal end, an exception, Ctrl-C,
+and kill -9 with `doctor --repair`.
+"""
 
 import json
 import signal
@@ -52,7 +54,8 @@ def before():
 def test_after_a_normal_end_changes_are_undone_and_no_page_is_bad(before, hit, scheme):
     status, message = hit(scheme, "never", "exception")
     assert machine_state() == before
-    if message.startswith("NotSupported: "):  # Detected by a measurement, after some steps, which were undone.
+    # Detected by a measurement, after some steps, which were undone.
+    if message.startswith("NotSupported: "):
         pytest.skip(message.removeprefix("NotSupported: "))
     assert status == 0 and message.startswith("bad=0 checked="), message
     assert not message.startswith("bad=0 checked=0")
@@ -82,7 +85,9 @@ def test_after_an_interruption_in_any_phase_changes_are_undone(before, hit, sche
 @pytest.mark.parametrize("moment", ["fork", "join"])
 @pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_an_app_is_started_is_not_lost(before, hit, moment, blow):
-    """Python ignores exceptions in its fork handlers, and an app that has not joined its control group cannot be found by the group."""
+    """Python ignores exceptions in its fork handlers, and an app that has not joined its control
+    group cannot be found by the group.
+    """
     assert hit("zram", moment, str(int(blow))) == (0, "struck KeyboardInterrupt")
     assert machine_state() == before
 
@@ -100,7 +105,8 @@ def test_kill_9_in_any_step_is_repaired(before, hit):
 def test_kill_9_with_apps_swapped_out_is_repaired(before, hit, scheme):
     assert hit(scheme, "check", str(int(signal.SIGKILL))) == (-signal.SIGKILL, "")
     crashed = machine_state()
-    # `swaplab-app` ends when its run has ended; the app `deaf` does not notice and remains, so swap remains in use.
+    # `swaplab-app` ends when its run has ended; the app `deaf` does not notice and remains, so swap
+    # remains in use.
     assert crashed["apps"] != before["apps"]
     assert crashed["mounts" if scheme == "nvm-direct" else "swaps"] != before["mounts" if scheme == "nvm-direct" else "swaps"]
     assert doctor("--repair")["failed"] == []

@@ -1,4 +1,6 @@
-"""Tests the target `ssh`: with a real sshd on loopback, a key made for the test, and swaplab's own command on the remote side."""
+"""Tests the target `ssh`: with a real sshd on loopback, a key made for the test, and swaplab's own
+command on the remote side.
+"""
 
 import getpass
 import json
@@ -37,7 +39,9 @@ def text(rounds: int = 1, size: str = "64MiB") -> str:
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory):
-    """Start sshd as this user, on a free port, with a key of the test; yields the host for `ssh:HOST` and the command to connect to it."""
+    """Start sshd as this user, on a free port, with a key of the test; yields the host for
+    `ssh:HOST` and the command to connect to it.
+    """
     daemon = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/usr/bin")
     if daemon is None or shutil.which("ssh") is None or shutil.which("ssh-keygen") is None:
         pytest.skip("no sshd, ssh and ssh-keygen here (Debian: apt-get install openssh-server)")
@@ -52,7 +56,8 @@ def host(tmp_path_factory):
         f"Port {port}\nListenAddress 127.0.0.1\nHostKey {at}/host\nAuthorizedKeysFile {at}/keys\nPidFile none\nUsePAM no\nStrictModes no\n"
         f"PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\nSetEnv PATH={path}\n"
     )
-    Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # The empty directory for sshd's privilege separation.
+    # The empty directory for sshd's privilege separation.
+    Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
     with subprocess.Popen([daemon, "-D", "-e", "-f", at / "config"], stderr=(at / "log").open("w")) as server:
         try:
             options = f"-p {port} -i {at}/user -F none -o StrictHostKeyChecking=no -o UserKnownHostsFile={at}/known -o IdentitiesOnly=yes"
@@ -70,7 +75,9 @@ def host(tmp_path_factory):
 
 @pytest.fixture
 def swaplab(host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """The command line, with `ssh:` reaching the loopback host, in a folder with an app of one's own."""
+    """The command line, with `ssh:` reaching the loopback host, in a folder with an app of one's
+    own.
+    """
     name, command = host
     monkeypatch.setenv("SWAPLAB_SSH", command)
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,6 @@
-"""Compares the processor time of a swap-in from zram on the real kernel with the model's (specs/x86-64.toml)."""
+"""Compares the processor time of a swap-in from zram on the real kernel with the model's
+(specs/x86-64.toml).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Compares the processor time of compressing and decompressing a page in zram with the model's constants (specs/x86-64.toml)."""
+"""Compares the processor time of compressing and decompressing a page in zram with the model's
+constants (specs/x86-64.toml).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ pytestmark = pytest.mark.skipif("SWAPLAB_SOAK_SECONDS" not in os.environ, reason
 
 @pytest.fixture(scope="module", autouse=True)
 def spec_machine() -> None:
-    """Skip on another processor than that of the constants, and on a busy machine, where other load would be measured."""
+    """Skip on another processor than that of the constants, and on a busy machine, where other load
+    would be measured.
+    """
     text = Path("/proc/cpuinfo").read_text()
     facts = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in text.splitlines())}
     if (facts.get("vendor_id"), facts.get("cpu family"), facts.get("model")) != ("GenuineIntel", "6", "167"):
@@ -50,7 +54,8 @@ def test_the_modelled_time_is_the_kernels(zram: Path, pages: list[bytes], algori
     try:
         sides = [(batches(content), 0), (batches(filled), len(content) * mmap.PAGESIZE)]
         for _ in range(PASSES):
-            # The compressor's time is the difference between a real page and a same-filled one, as all other work is the same.
+            # The compressor's time is the difference between a real page and a same-filled one, as
+            # all other work is the same.
             wrote, read = [], []
             for buffers, start in sides:
                 began = thread_time_ns()
@@ -72,8 +77,8 @@ def test_the_modelled_time_is_the_kernels(zram: Path, pages: list[bytes], algori
 def compare(algorithm: str, spent: dict[str, list[tuple[float, float]]]) -> None:
     """Compare modelled and measured times in ns per page, from passes with and without the work.
 
-    Interruptions only add time to a pass. So the lower quartile of each kind of pass, not of their differences, is the time on an idle
-    machine.
+    Interruptions only add time to a pass. So the lower quartile of each kind of pass, not of their
+    differences, is the time on an idle machine.
     """
     constants = tomllib.loads(SPEC.read_text())["cpu"]
     for work, times in spent.items():

@@ -1,4 +1,6 @@
-"""Compares the modelled pool of zram with the kernel's statistics, for the same pages and each algorithm that both have."""
+"""Compares the modelled pool of zram with the kernel's statistics, for the same pages and each
+algorithm that both have.
+"""
 
 from __future__ import annotations
 

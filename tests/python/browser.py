@@ -1,4 +1,6 @@
-"""A page in headless Chromium, driven over the DevTools pipe, with its rendering, console messages and network requests."""
+"""A page in headless Chromium, driven over the DevTools pipe, with its rendering, console messages
+and network requests.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,17 @@ FLAGS = ["--headless=new", "--remote-debugging-pipe"] + [
 
 
 class Page:
-    """A loaded page: `with Page(path) as page: page.value("document.title")`. `requests` lists the requested URLs except the page."""
+    """A loaded page: `with Page(path) as page: page.value("document.title")`. `requests` lists the
+    requested URLs except the page.
+    """
 
     def __init__(self, path: Path, width: int = 1200, height: int = 900, dark: bool = False) -> None:
         assert CHROMIUM
         self.profile = tempfile.mkdtemp(prefix="chromium-")
         to_browser, self.write_to = os.pipe()
         self.read_from, from_browser = os.pipe()
-        # The browser reads commands from descriptor 3 and answers on 4. bash moves ours there; dash supports only one-digit descriptors.
+        # The browser reads commands from descriptor 3 and answers on 4. bash moves ours there; dash
+        # supports only one-digit descriptors.
         self.process = subprocess.Popen(
             [
                 "bash",
@@ -46,7 +51,8 @@ class Page:
             ],
             pass_fds=(to_browser, from_browser),
             stderr=subprocess.DEVNULL,
-            env=os.environ | {"TMPDIR": self.profile},  # its temporary folders are removed with the profile
+            # its temporary folders are removed with the profile
+            env=os.environ | {"TMPDIR": self.profile},
             start_new_session=True,
         )
         os.close(to_browser)
@@ -80,7 +86,8 @@ class Page:
         self.wait_for("document.readyState === 'complete' && location.href !== 'about:blank'")
         self.value("new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(() => drawn(true))))")
         metrics = {one["name"]: one["value"] for one in self.call("Performance.getMetrics")["metrics"]}
-        #: Processor time of the page's thread until it was drawn, which does not depend on other programs.
+        #: Processor time of the page's thread until it was drawn, which does not depend on other
+        #: programs.
         self.seconds = metrics["TaskDuration"]
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""The command `swaplab` for tests, as a separate process or, for many calls, within the test's process."""
+"""The command `swaplab` for tests, as a separate process or, for many calls, within the test's
+process.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ class Done:
         return json.loads(self.out)
 
     def refuses(self, *parts: str, code: int = 2) -> None:
-        """Assert that the call was refused: no standard output, and one line on standard error that contains each part.
+        """Assert that the call was refused: no standard output, and one line on standard error that
+        contains each part.
 
         With code 3, progress lines of a live world may precede the message.
         """

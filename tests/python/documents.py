@@ -1,4 +1,6 @@
-"""Builders of typed documents with computed figures, for tests of analyses and reports. No world is run."""
+"""Builders of typed documents with computed figures, for tests of analyses and reports. No world is
+run.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +89,9 @@ def replayed(
     workload: str = "sample",
     design: str | None = None,
 ) -> Row:
-    """Build a row of a replay; its times are computed from `counts`: swap reads, swap writes, file reads, file writes."""
+    """Build a row of a replay; its times are computed from `counts`: swap reads, swap writes, file
+    reads, file writes.
+    """
     times = [count * cost for count, cost in zip(counts, COSTS, strict=True)]
     reads, writes, file_reads, file_writes = counts
     dram = frames * PAGE
@@ -166,7 +170,9 @@ def document(rows: Sequence[Row], inputs: Sequence[Input] = (), machine: Host | 
 
 
 def replay_document(policies: dict[str, float] | None = None, limited: Sequence[int] = ()) -> Document:
-    """`policies`: name -> factor on CLOCK's swap traffic, at 5 sizes; file traffic moves the other way a little."""
+    """`policies`: name -> factor on CLOCK's swap traffic, at 5 sizes; file traffic moves the other
+    way a little.
+    """
     policies = policies or {"clock": 1.0, "lru": 1.02, "fifo": 1.3, "arc": 0.93, "two-q": 0.9, "lfu": 1.6, "spo-clock": 1.05, "opt": 0.6}
     rows = []
     for size in (5, 10, 15, 20, 25):
@@ -201,7 +207,9 @@ def phone_row(
     is_generated: bool = True,
     **changes: object,
 ) -> Row:
-    """A simulated phone: `means` are the mean delays of its seeds in ms. `half`: half the width of the mean's interval."""
+    """A simulated phone: `means` are the mean delays of its seeds in ms. `half`: half the width of
+    the mean's interval.
+    """
     mean = sum(means) / len(means)
     seeds = [SeedRow(seed=at, figures={"launches.delay_ms.mean": value, "launches.kills": kills}) for at, value in enumerate(means)]
     return row(

@@ -1,4 +1,6 @@
-"""Fault injection into file system calls of a command, by the library `faults.c`: errors, partial writes, and SIGKILL."""
+"""Fault injection into file system calls of a command, by the library `faults.c`: errors, partial
+writes, and SIGKILL.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from pathlib import Path
 from command import SWAPLAB, Done
 
 BEFORE, AFTER, HALF = 0, -1, -2
-#: Faults of each call in addition to SIGKILL before it: error numbers, a write of half the bytes, SIGKILL after it.
+#: Faults of each call in addition to SIGKILL before it: error numbers, a write of half the bytes,
+#: SIGKILL after it.
 ERRORS: dict[str, list[int]] = {
     "open": [errno.EROFS, errno.EMFILE],
     "write": [errno.ENOSPC, errno.EINTR, HALF, AFTER],
@@ -68,7 +71,9 @@ def library() -> Path:
 
 
 def run(place: Path, words: list[str], fault: Fault | None = None, clock: int = 0, cwd: Path | None = None) -> Hit:
-    """Run `swaplab` with these arguments and count its calls below `place`, which is the default working directory."""
+    """Run `swaplab` with these arguments and count its calls below `place`, which is the default
+    working directory.
+    """
     log = library().with_name(f"log-{os.getpid()}")
     log.unlink(missing_ok=True)
     environment = os.environ | {"LD_PRELOAD": str(library()), "FAULT_PLACE": f"{place}/", "FAULT_LOG": str(log)}
@@ -86,7 +91,9 @@ def faults_of(calls: list[str]) -> list[Fault]:
 
 
 def violation(hit: Hit, fault: Fault) -> str | None:
-    """Return what is wrong with the command's end, else None: only SIGKILL may kill it; an error is one line or has no effect."""
+    """Return what is wrong with the command's end, else None: only SIGKILL may kill it; an error is
+    one line or has no effect.
+    """
     done = hit.done
     said = [line for line in done.err.splitlines() if line.startswith("swaplab: ")]
     if not hit.was_injected:

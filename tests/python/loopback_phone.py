@@ -1,8 +1,11 @@
-"""A loopback daemon with adb's transport for the real client: connections, shell commands with exit codes.
+"""A loopback daemon with adb's transport for the real client: connections, shell commands with exit
+codes.
 
-A function from the command line to the output answers each command. Nothing else of a phone is implemented.
+A function from the command line to the output answers each command. Nothing else of a phone is
+implemented.
 
-Source: AOSP, packages/modules/adb: protocol.txt (messages), shell_protocol.h (packets of `shell,v2`).
+Source: AOSP, packages/modules/adb: protocol.txt (messages), shell_protocol.h (packets of
+`shell,v2`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""Replays for tests against models and oracles: the core's rows as flat dictionaries, one per policy, size and scheme.
+"""Replays for tests against models and oracles: the core's rows as flat dictionaries, one per
+policy, size and scheme.
 
-The order is policies, then sizes, then schemes. Counts are integers under the names of the document's groups.
+The order is policies, then sizes, then schemes. Counts are integers under the names of the
+document's groups.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ Flat = dict[str, int | float | str | bool | None]
 def experiment_texts(
     trace: Path | str, policies: Sequence[str], memory: Sequence[str], swap: Sequence[str] = (), **options: object
 ) -> list[str]:
-    """Build an experiment per size in the core's form. `options`: file_device, reading, seed, and keys of `run.replay`."""
+    """Build an experiment per size in the core's form. `options`: file_device, reading, seed, and
+    keys of `run.replay`.
+    """
     device, reading, seed = options.pop("file_device", "ufs-3.1"), options.pop("reading", {}), options.pop("seed", 0)
     table = {
         "machine": {"devices": {"flash": device}},
@@ -53,7 +57,9 @@ def rows(
 def points(
     trace: Path | str, policies: Sequence[str], memory: Sequence[str], swap: Sequence[str] = (), jobs: int = 0, **options: object
 ) -> list[Flat]:
-    """Replay and return flat rows: `policy`, `memory`, `memory_pages`, `filter_limited`, counts, times in ns."""
+    """Replay and return flat rows: `policy`, `memory`, `memory_pages`, `filter_limited`, counts,
+    times in ns.
+    """
     schemes = max(len(swap), 1)
     found = rows(trace, policies, memory, swap, jobs, **options)
     return [flat(row, memory[at // schemes % len(memory)]) for at, row in enumerate(found)]

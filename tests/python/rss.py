@@ -1,4 +1,6 @@
-"""Monitoring of a paged program from outside: samples of the kernel's count of its anonymous memory, and its account while stopped."""
+"""Monitoring of a paged program from outside: samples of the kernel's count of its anonymous
+memory, and its account while stopped.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +22,19 @@ from swaplab.worlds.memory.pager import runs_directory
 
 SWAPLAB = Path(sys.executable).parent / "swaplab"
 MIB = 1 << 20
-#: Time between two samples of a process's memory, in seconds, and the number of samples between two stops of it; the first sample stops it.
+#: Time between two samples of a process's memory, in seconds, and the number of samples between two
+#: stops of it; the first sample stops it.
 EVERY, STOPS = 0.01, 25
-#: The largest part of the budget that may be excused as written while the host had taken the pager's processor away.
+#: The largest part of the budget that may be excused as written while the host had taken the
+#: pager's processor away.
 MOST_LATE = 0.5
 
 
 @dataclass
 class Watched:
-    """The result of a run: output, peak anonymous bytes of each process, and the accounts taken while it was stopped."""
+    """The result of a run: output, peak anonymous bytes of each process, and the accounts taken
+    while it was stopped.
+    """
 
     code: int = 0
     out: bytes = b""
@@ -68,7 +74,9 @@ def counters_of(run: int, pid: int) -> list[Path]:
 
 
 def where_threads_stand(run: subprocess.Popen) -> str:
-    """Name the kernel function and the system call in which each thread of a run waits, one line for each thread."""
+    """Name the kernel function and the system call in which each thread of a run waits, one line
+    for each thread.
+    """
     lines = [f"{run.pid} has {'not ended' if run.poll() is None else f'ended with {run.returncode}'}"]
     for pid in [run.pid, *descendants(run.pid)]:
         with contextlib.suppress(OSError):
@@ -80,7 +88,9 @@ def where_threads_stand(run: subprocess.Popen) -> str:
 
 
 def stopped_account(run: int, pid: int) -> tuple[int, int, int] | None:
-    """Read managed, unmanaged and the kernel's total anonymous bytes of a paged process while all its threads are stopped."""
+    """Read managed, unmanaged and the kernel's total anonymous bytes of a paged process while all
+    its threads are stopped.
+    """
     try:
         os.kill(pid, signal.SIGSTOP)
         for _ in range(200):
@@ -108,9 +118,11 @@ def watched(
     use: Callable[[], None] | None = None,
     **more,
 ) -> Watched:
-    """Run a command natively, or on `dram` bytes, and sample every process of it each 10 ms. A server runs until `use` returns.
+    """Run a command natively, or on `dram` bytes, and sample every process of it each 10 ms. A
+    server runs until `use` returns.
 
-    A run that has not ended after `timeout` seconds is killed, and the result says where it stood."""
+    A run that has not ended after `timeout` seconds is killed, and the result says where it
+    stood."""
     seen = Watched()
     with tempfile.TemporaryDirectory() as place:
         stats = Path(place) / "stats.json"
@@ -153,8 +165,9 @@ def watched(
 
 
 def assert_the_budget_holds(run: Watched, dram: int) -> None:
-    """Assert that something was swapped out, that the account closes at each stop, and that every paged process stayed within the budget,
-    5 %, its unmanaged memory and what was written while the pager's processor was taken away ([`MOST_LATE`] of the budget at most)."""
+    """Assert that something was swapped out, that the account closes at each stop, and that every
+    paged process stayed within the budget, 5 %, its unmanaged memory and what was written while the
+    pager's processor was taken away ([`MOST_LATE`] of the budget at most)."""
     rows = run.stats["processes"]
     assert rows, "no process was paged"
     assert run.stats["swap_outs"] > 0, run.stats

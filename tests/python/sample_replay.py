@@ -1,4 +1,6 @@
-"""Replay documents with computed figures, for tests of the report. Costs: docs/papers/spo-clock.md."""
+"""Replay documents with computed figures, for tests of the report. Costs:
+docs/papers/spo-clock.md.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def point(
 
 
 def document(policies: dict[str, float] | None = None, limited: tuple[int, ...] = ()) -> dict[str, Any]:
-    """Build a document at 5 sizes. `policies`: factor on CLOCK's swap traffic by name; file traffic changes slightly in reverse."""
+    """Build a document at 5 sizes. `policies`: factor on CLOCK's swap traffic by name; file traffic
+    changes slightly in reverse.
+    """
     policies = policies or {"clock": 1.0, "lru": 1.02, "fifo": 1.3, "arc": 0.93, "two-q": 0.9, "lfu": 1.6, "spo-clock": 1.05, "opt": 0.6}
     points = []
     for size in (5, 10, 15, 20, 25):
@@ -60,7 +64,9 @@ def document(policies: dict[str, float] | None = None, limited: tuple[int, ...] 
 
 
 def with_scheme(row: dict[str, Any], name: str, pool: int, cpu_ns: int, joules: float | None = 0.5, nvm: int = 0) -> dict[str, Any]:
-    """Extend a point by a swap scheme: `pool` bytes of DRAM in addition to the frames, processor time, bytes on NVM."""
+    """Extend a point by a swap scheme: `pool` bytes of DRAM in addition to the frames, processor
+    time, bytes on NVM.
+    """
     frames = row["memory_pages"] * 4096
     energy = None if joules is None else {"background": None, "read": 0.0, "write": joules, "total": joules}
     medium = {

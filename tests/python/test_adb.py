@@ -1,4 +1,6 @@
-"""Target `adb`: parsers on samples in Android's formats, and runs with the real adb client against a loopback daemon instead of a phone."""
+"""Target `adb`: parsers on samples in Android's formats, and runs with the real adb client against
+a loopback daemon instead of a phone.
+"""
 
 import shutil
 import socket
@@ -88,7 +90,9 @@ def test_memory_and_swap_are_read():
 
 
 class Sample:
-    """A phone that answers with samples. The first start of an app is cold; each start swaps 10 pages in and 30 out."""
+    """A phone that answers with samples. The first start of an app is cold; each start swaps 10
+    pages in and 30 out.
+    """
 
     def __init__(self):
         self.alive, self.starts, self.commands = set(), 0, []

@@ -73,7 +73,8 @@ def small() -> list[str]:
 def tight() -> list[str]:
     apps = [(kind, "{anon='110MiB',file='40MiB',graphics='20MiB'}") for kind in KINDS]
     system = ("system", "{anon='120MiB',file='90MiB',graphics='20MiB'}")
-    # What apps do beside launches is off: it differs between draws of app sizes more than algorithms do.
+    # What apps do beside launches is off: it differs between draws of app sizes more than
+    # algorithms do.
     quiet = {"background.heap.rate": "0", "background.services.restart": "false", "background.compact": "off"}
     return settings(*apps, system, dram="1GiB", firmware="16MiB", kernel_reserved="64MiB", **quiet)
 
@@ -96,7 +97,9 @@ def test_only_the_swap_is_compared_if_memory_was_never_tight(tmp_path: Path) -> 
 
 
 def test_advice_is_printed_as_a_diff_with_what_is_not_decided(tmp_path: Path) -> None:
-    """On a tight phone with zstd, lz4 takes less energy. No property of lmkd makes a difference, as nothing is killed."""
+    """On a tight phone with zstd, lz4 takes less energy. No property of lmkd makes a difference, as
+    nothing is killed.
+    """
     now = ("--now", f"{ALGORITHM}=zstd", "--now", "ro.lmk.filecache_min_kb=153600")
     options = ("--goal", "energy.total_j", "--draws", "8", *now, *tight(), "-o", tmp_path / "advice")
     done = here("advise", launches_of(tmp_path, 16), *options)
@@ -131,7 +134,9 @@ def test_an_interrupted_advice_is_about_the_designs_that_are_done(tmp_path: Path
 
 
 def test_the_errors_of_a_fit_are_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fitted phone is given by --apps: its machine, its apps, and what is known of their errors."""
+    """A fitted phone is given by --apps: its machine, its apps, and what is known of their
+    errors.
+    """
     fitted = experiments.read("a2s-small").model_copy(update={"about": "Fitted to mine.txt: kills +223%."})
     (tmp_path / "phone.toml").write_text(experiments.toml(fitted))
     seen = []
@@ -186,7 +191,9 @@ def test_an_unknown_setting_of_today_is_refused(now: str, said: str) -> None:
 
 
 def test_swap_schemes_are_compared_with_the_baseline_s_own_size() -> None:
-    """No swap is compared with what the phone has, not with the mean over all sizes of zram that were tried."""
+    """No swap is compared with what the phone has, not with the mean over all sizes of zram that
+    were tried.
+    """
     base, times = [100.0, 110, 90, 105], {"zram of 25 %": 2.0, "no swap": 0.9, "write-back": 1.1, "zstd": 3.0}
     phones = advice.candidates(advice.current(experiments.read("android-15"), []))
     rows = [phone_row(name, [times.get(name, 1.0) * ms for ms in base], swap=phone.swap.text) for name, phone in phones.items()]

@@ -1,4 +1,6 @@
-"""Invalid experiments and outputs: one line with place, problem and remedy, exit code 2, no partial output."""
+"""Invalid experiments and outputs: one line with place, problem and remedy, exit code 2, no partial
+output.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +116,9 @@ def test_an_unknown_key_within_a_document_is_refused(folder: Path) -> None:
 
 
 def slow(folder: Path) -> Path:
-    """An experiment that runs for minutes, so that the test would time out if it ran before the output is checked."""
+    """An experiment that runs for minutes, so that the test would time out if it ran before the
+    output is checked.
+    """
     (folder / "slow.toml").write_text(
         "[machine]\nbase = 'nexus-5'\n[[design]]\nswap = 'zram:size=256MiB'\n[workload]\nlaunches = 'large'\n[run]\nseeds = 2000\n"
     )
@@ -122,7 +126,9 @@ def slow(folder: Path) -> Path:
 
 
 def test_outputs_are_checked_before_the_first_measurement(folder: Path) -> None:
-    """A file as folder, a folder below a file, and a non-empty folder are refused at once, also for root."""
+    """A file as folder, a folder below a file, and a non-empty folder are refused at once, also for
+    root.
+    """
     experiment = slow(folder)
     (folder / "file").write_text("mine")
     (folder / "full").mkdir()
@@ -182,7 +188,9 @@ NAME = b"tr\xe4ce"
 
 
 def test_names_that_are_not_utf_8_are_shown_escaped(folder: Path) -> None:
-    """Linux file names are bytes. A run folder and an inspected trace may have any name; names in an experiment must be text."""
+    """Linux file names are bytes. A run folder and an inspected trace may have any name; names in
+    an experiment must be text.
+    """
     trace = os.fsdecode(NAME + b".csv")
     csv_trace(Path(trace))
     assert here("trace", "info", trace, "--json").document["references"] == 500

@@ -1,4 +1,6 @@
-"""Block traces: the exact bytes of a recorded one, the published shares of two phone traces, and refusals."""
+"""Block traces: the exact bytes of a recorded one, the published shares of two phone traces, and
+refusals.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,8 @@ def event(kind: str, sector: int, sectors: int, name: str = "complete", device: 
 def test_requests_are_cut_at_pages_and_borders(tmp_path: Path) -> None:
     trace, ranges = tmp_path / "t.trace", tmp_path / "ranges"
     ranges.write_text("swap 16 31\n/data 32 63\n")
-    # 4..20 crosses into swap, 30..34 from swap into /data; one page twice; a discard, a flush, a second device; issue events do not count
+    # 4..20 crosses into swap, 30..34 from swap into /data; one page twice; a discard, a flush, a
+    # second device; issue events do not count
     trace.write_text(
         HEAD
         + event("R", 4, 16)

@@ -10,13 +10,17 @@ OWN = {"mail": (40.0, 2.0), "game": (90.0, 5.0)}
 
 
 def visit(app: str, what: str, moved: tuple[int, int, int], ms: float, ahead: int = 0, file_waits: int = 0) -> Visit:
-    """Build a visit. `ahead`: swapped-in pages that were read ahead; each other one is a major fault, and so is each of `file_waits`."""
+    """Build a visit. `ahead`: swapped-in pages that were read ahead; each other one is a major
+    fault, and so is each of `file_waits`.
+    """
     major = moved[0] - ahead + file_waits
     return Visit(0, False, app, what, ms, moved[0], moved[1], major, 2, file_refaults=moved[2], read_ahead_pages=ahead)
 
 
 def exact(app: str, what: str, *moved: int, ahead: int = 0, file_waits: int = 0) -> Visit:
-    """Compute ms: 10 us per page in, 2 us out, 3 us refaulted, 50 us per wait for swap, 100 us for a file."""
+    """Compute ms: 10 us per page in, 2 us out, 3 us refaulted, 50 us per wait for swap, 100 us for
+    a file.
+    """
     counts = (*moved, moved[0] - ahead, file_waits)
     us = sum(cost * count for cost, count in zip((10, 2, 3, 50, 100), counts, strict=True))
     return visit(app, what, (moved[0], moved[1], moved[2]), OWN[app][what == "resume"] + us / 1000, ahead, file_waits)

@@ -1,4 +1,6 @@
-"""`swaplab trace capture` by command: exit codes and output are passed through, and every kind of end leaves a valid trace."""
+"""`swaplab trace capture` by command: exit codes and output are passed through, and every kind of
+end leaves a valid trace.
+"""
 
 import json
 import os
@@ -99,7 +101,8 @@ def test_only_misses_of_the_caches_are_recorded(tmp_path: Path) -> None:
     capture(behind, "/bin/true", options=("--cache", "L1:32KiB,LL:256KiB"))
     assert info(behind)["filter"] == {"caches": "L1:32KiB,LL:256KiB"}
     assert info(behind)["references"] < info(plain)["references"] / 10  # type: ignore[operator]
-    # The first line of a page is a miss, so the pages are equal except those that differ between runs (addresses are random).
+    # The first line of a page is a miss, so the pages are equal except those that differ between
+    # runs (addresses are random).
     assert abs(info(behind)["footprint_pages"] - info(plain)["footprint_pages"]) < 10  # type: ignore[operator]
 
 

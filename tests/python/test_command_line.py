@@ -1,4 +1,6 @@
-"""Random experiment files and options for the command: never a traceback, exit code 0, 1, 2, 3 or 130, one line for bad input."""
+"""Random experiment files and options for the command: never a traceback, exit code 0, 1, 2, 3 or
+130, one line for bad input.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,9 @@ def spoiled(experiment: dict[str, Any], data: st.DataObject) -> dict[str, Any]:
 
 
 def toml(value: Any) -> str:
-    """Format a value as TOML with inline tables. None, which TOML lacks, becomes a bare word, an error to be reported."""
+    """Format a value as TOML with inline tables. None, which TOML lacks, becomes a bare word, an
+    error to be reported.
+    """
     if isinstance(value, dict):
         return "{" + ", ".join(f"{json.dumps(key)} = {toml(one)}" for key, one in value.items()) + "}"
     if isinstance(value, list):
@@ -92,7 +96,8 @@ def toml(value: Any) -> str:
 
 #: Counts of exit codes by test, to check that cases end in different ways.
 SEEN: dict[str, Counter[int]] = {}
-#: Every nth page is drawn in full; for others only the charts' specifications are built, where most errors occur.
+#: Every nth page is drawn in full; for others only the charts' specifications are built, where most
+#: errors occur.
 DRAWN = 8
 drawings = itertools.count()
 

@@ -1,4 +1,6 @@
-"""Run folders with damaged files: each command that reads a run says what is wrong in one line, or answers as from the whole folder."""
+"""Run folders with damaged files: each command that reads a run says what is wrong in one line, or
+answers as from the whole folder.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from pathlib import Path
 import pytest
 from command import Done, here
 
-#: Damages of each file; `make soak`'s setting tries more (with 12, in November 2026, nothing was found).
+#: Damages of each file; `make soak`'s setting tries more (with 12, in November 2026, nothing was
+#: found).
 DAMAGES = 12 if "SWAPLAB_SOAK_SECONDS" in os.environ else 3
 
 

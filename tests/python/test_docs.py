@@ -1,7 +1,9 @@
-"""The code blocks of README and docs are run as by a reader: each page in a folder of its own, its blocks in order.
+"""The code blocks of README and docs are run as by a reader: each page in a folder of its own, its
+blocks in order.
 
-`bash` blocks run with -eu; `python` blocks of a page share a namespace; a `toml` block whose first line is `# file: NAME` is written there.
-`text` is the output of the `bash` block directly above it; `rust` is an included source; any other kind of block is an error.
+`bash` blocks run with -eu; `python` blocks of a page share a namespace; a `toml` block whose first
+line is `# file: NAME` is written there. `text` is the output of the `bash` block directly above it;
+`rust` is an included source; any other kind of block is an error.
 """
 
 from __future__ import annotations
@@ -84,7 +86,9 @@ def test_the_experiment_page_shows_the_four_examples_word_for_word() -> None:
 
 
 def test_the_document_page_names_every_figure_of_a_row() -> None:
-    """The units are named too, so that documents can be read by programs without looking at the source."""
+    """The units are named too, so that documents can be read by programs without looking at the
+    source.
+    """
     text = (ROOT / "docs" / "document.md").read_text()
     definitions = json.loads(_core.schema("document"))["$defs"]
     for group in ("Memory", "Paging", "Time", "LaunchFigures", "Spread", "Classes", "Energy", "MediumUse", "Wear", "Row", "SeedRow"):

@@ -18,7 +18,8 @@ def one_page(memory, mode, copies, swap_outs):
 @pytest.mark.parametrize(
     ("mode", "dram_us", "dram_nj", "pcm_us", "pcm_nj"),
     [
-        # DRAM, paper: 128 bursts x (4 + 6) cycles + 4, at 2.5 ns; literal 4 + 15; physical 128 x 4 + 4 cycles and 15 ns once.
+        # DRAM, paper: 128 bursts x (4 + 6) cycles + 4, at 2.5 ns; literal 4 + 15; physical 128 x
+        # 4 + 4 cycles and 15 ns once.
         ("paper", 3.210, 1082.35, 8.965, 3601.11),
         ("literal", 6.090, 2011.73, 24.325, 9571.54),
         ("physical", 1.305, 467.61, 5.140, 2114.33),

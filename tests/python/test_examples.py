@@ -1,4 +1,6 @@
-"""The content of examples/: notebooks, run cell by cell in one namespace; experiments; a user-defined policy."""
+"""The content of examples/: notebooks, run cell by cell in one namespace; experiments; a
+user-defined policy.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The four example experiments, one per kind of workload. Each runs without changes, or is refused with the reason."""
+"""The four example experiments, one per kind of workload. Each runs without changes, or is refused
+with the reason.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +85,9 @@ def test_a_phone_gives_one_row_with_intervals_over_its_seeds(folder: Path) -> No
 
 
 def refused_or_run(done: Done) -> list[dict]:
-    """Return the rows of a run; empty if the machine lacks a capability, which must then be named."""
+    """Return the rows of a run; empty if the machine lacks a capability, which must then be
+    named.
+    """
     if done.code == 3:
         done.refuses(code=3)
         return []

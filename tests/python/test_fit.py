@@ -1,4 +1,6 @@
-"""`swaplab trace fit phone`: a phone fitted to memory samples, validated on a recording of another configuration."""
+"""`swaplab trace fit phone`: a phone fitted to memory samples, validated on a recording of another
+configuration.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +25,9 @@ HIDDEN, DAEMON = 200, 100
 
 
 def plain_phone(dram: int, launches: int) -> Iterator[str]:
-    """Generate samples, in the format of shell commands, of a phone without swap that kills the least recently used apps."""
+    """Generate samples, in the format of shell commands, of a phone without swap that kills the
+    least recently used apps.
+    """
     alive: list[str] = []
     for number in range(launches):
         # The user mostly returns to the same few apps.
@@ -90,7 +94,9 @@ def test_every_app_keeps_its_own_size(tmp_path: Path) -> None:
 
 
 def kills_above(limit_mib: float) -> fit.Simulate:
-    """Make a simulator with a kill per 10 MiB by which the kernel exceeds `limit_mib`, and that does not boot with 600 MiB or more."""
+    """Make a simulator with a kill per 10 MiB by which the kernel exceeds `limit_mib`, and that
+    does not boot with 600 MiB or more.
+    """
 
     def run(wanted: Experiment) -> dict[str, float]:
         text = wanted.machine.kernel_reserved
@@ -122,8 +128,8 @@ def test_a_fit_states_its_errors(tmp_path: Path) -> None:
     assert "nothing says how well it predicts" in alone.experiment.about
 
 
-#: A machine of 400 MiB. Its kernel takes 50 MiB and a third of the bytes in swap, which are 60 and then 90 MiB. An app of 100 MiB is
-#: resumed while 60 MiB of it are in swap.
+#: A machine of 400 MiB. Its kernel takes 50 MiB and a third of the bytes in swap, which are 60 and
+#: then 90 MiB. An app of 100 MiB is resumed while 60 MiB of it are in swap.
 COUNTERS = """@ 0
 MemTotal: 409600 kB
 MemFree: 153600 kB

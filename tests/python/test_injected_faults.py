@@ -1,7 +1,9 @@
-"""Commands that write files, with a fault at each of their file system calls. An output is the old or the new one, never a partial one; an
-error is one line; the next run succeeds, and a sweep with `--resume` gives the same bytes.
+"""Commands that write files, with a fault at each of their file system calls. An output is the old
+or the new one, never a partial one; an error is one line; the next run succeeds, and a sweep with
+`--resume` gives the same bytes.
 
-The calls are counted in a first run without faults. `make faults` tests every call (minutes), `make test` a few of some commands.
+The calls are counted in a first run without faults. `make faults` tests every call (minutes),
+`make test` a few of some commands.
 """
 
 from __future__ import annotations
@@ -124,7 +126,8 @@ def test_a_resumed_sweep_gives_the_same_bytes(jobs: int, tmp_path: Path) -> None
         hit = faults.run(place, list(words), fault)
         if said := faults.violation(hit, fault):
             wrong.append(f"{fault}: {said}")
-        # Every file with its final name is complete: there is no summary without the other files, and no file with different content.
+        # Every file with its final name is complete: there is no summary without the other files,
+        # and no file with different content.
         left = {name: content for name, content in files(place / "run").items() if not name.endswith(".part")}
         if not {name for name in left if not name.startswith("parts/")} <= set(new):
             wrong.append(f"{fault}: left {sorted(left)}")

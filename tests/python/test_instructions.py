@@ -1,4 +1,6 @@
-"""Instructions per reference, counted by callgrind: a regression test of speed that is independent of noise."""
+"""Instructions per reference, counted by callgrind: a regression test of speed that is independent
+of noise.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,10 @@ from swaplab import _core
 from benches.peers.workload import references
 
 PAGES = 20_000
-# Limits of the engine with its accounting and the policy, without decoding; three of ten references fault here. The design's goals are
-# 50, 60, 60 and 90. Prefetching costs about ten instructions but saves 10 to 40 % of the time (docs/decisions/0050), so the limits are
-# the counts measured with it (65.6, 84.0, 63.3, 139.9, 169.1) plus about 10 %.
+# Limits of the engine with its accounting and the policy, without decoding; three of ten references
+# fault here. The design's goals are 50, 60, 60 and 90. Prefetching costs about ten instructions but
+# saves 10 to 40 % of the time (docs/decisions/0050), so the limits are the counts measured with it
+# (65.6, 84.0, 63.3, 139.9, 169.1) plus about 10 %.
 LIMITS = {"clock": 72, "lru": 93, "sieve": 69, "arc": 154, "spo-clock": 186}
 # A policy that was run takes at least these.
 LEAST = 20
@@ -57,7 +60,9 @@ def instructions(trace: Path, policies: list[str], out: Path) -> int:
 
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed: instructions can't be counted")
 def test_instructions_a_reference(tmp_path: Path) -> None:
-    """The second point's instructions exclude start-up and reading of the trace. Those of a short trace are what a point itself takes."""
+    """The second point's instructions exclude start-up and reading of the trace. Those of a short
+    trace are what a point itself takes.
+    """
 
     def second_point(trace: Path, policies: Iterable[str]) -> dict[str, int]:
         out = tmp_path / "callgrind.out"

@@ -1,4 +1,6 @@
-"""The journal of changes to the machine, with files as changes: a full disk, a truncated line, a folder writable by others."""
+"""The journal of changes to the machine, with files as changes: a full disk, a truncated line, a
+folder writable by others.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def change(machine: journal.Machine, file: Path, steps: int) -> None:
 
 @pytest.mark.parametrize("pages", [1, 2])
 def test_a_full_disk_leaves_no_change_to_the_machine(state: Path, tmp_path: Path, pages: int) -> None:
-    """The journal's disk is full after a few steps: the next one is not made, the others are undone, and there is nothing to repair."""
+    """The journal's disk is full after a few steps: the next one is not made, the others are
+    undone, and there is nothing to repair.
+    """
     state.mkdir(mode=0o700)
     if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={4 * pages}k,mode=700", "tmpfs", state], capture_output=True).returncode:
         pytest.skip("no right to mount a file system")

@@ -1,4 +1,6 @@
-"""Rows and tables of the world `kernel` from given outcomes, and runs that fail at the start or later."""
+"""Rows and tables of the world `kernel` from given outcomes, and runs that fail at the start or
+later.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,9 @@ def test_a_table_row_a_visit_by_hand() -> None:
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch):
-    """A machine with all capabilities, on which nothing is changed; repetitions return `outcomes` by design."""
+    """A machine with all capabilities, on which nothing is changed; repetitions return `outcomes`
+    by design.
+    """
     monkeypatch.setattr(runner, "check", lambda todo, dry_run: None)
     monkeypatch.setattr(runner.Machine, "opened", lambda self: nullcontext(self))
     monkeypatch.setattr(User, "named", classmethod(lambda cls, name, as_root: cls("nobody", 65534, 65534)))

@@ -1,4 +1,6 @@
-"""The world `kernel` without root: experiments and app files, the killer, A2S' steering, statistics."""
+"""The world `kernel` without root: experiments and app files, the killer, A2S' steering,
+statistics.
+"""
 
 import json
 from pathlib import Path
@@ -138,7 +140,9 @@ class FakeGroup:
 def kills_from(
     swap: int, files: int, usage: int, swapped: int, refaults: int = 0, swappable: int | None = None, spec: str = ""
 ) -> int | None:
-    """Return the least `oom_score_adj` that may be killed in a group of 1000 kB; arguments are in thousands of KiB."""
+    """Return the least `oom_score_adj` that may be killed in a group of 1000 kB; arguments are in
+    thousands of KiB.
+    """
     rule = KillerRule("here", json.dumps(spec or "lmkd:psi_partial_stall_ms=0,psi_complete_stall_ms=4000000000"), 1000 * 1024)
     one = killer.LowMemoryKiller(rule, FakeGroup(), 1000 * 1024, swap * 1024, lambda least: [], lambda: swappable)
     stat = {"active_file": files * 1024, "inactive_file": 0, "swap": swapped * 1024, "workingset_refault_file": 0}
@@ -149,13 +153,18 @@ def kills_from(
 def test_the_killer_applies_the_rule_to_the_group_s_counts():
     assert kills_from(swap=100, files=0, usage=990, swapped=89) is None  # 11 % of swap is free
     assert kills_from(swap=100, files=0, usage=990, swapped=91) == 201
-    assert kills_from(swap=100, files=0, usage=900, swapped=91) is None  # a tenth of memory is free, the limit is 6 %
-    assert kills_from(swap=100, files=50, usage=950, swapped=91) is None  # file pages can be dropped
-    assert kills_from(swap=100, files=0, usage=990, swapped=0, swappable=1000) == 201  # no app may be swapped out
-    assert kills_from(swap=100, files=4, usage=990, swapped=0, refaults=3) == 201  # 3 refaults of 1 page
+    # a tenth of memory is free, the limit is 6 %
+    assert kills_from(swap=100, files=0, usage=900, swapped=91) is None
+    # file pages can be dropped
+    assert kills_from(swap=100, files=50, usage=950, swapped=91) is None
+    # no app may be swapped out
+    assert kills_from(swap=100, files=0, usage=990, swapped=0, swappable=1000) == 201
+    # 3 refaults of 1 page
+    assert kills_from(swap=100, files=4, usage=990, swapped=0, refaults=3) == 201
     assert kills_from(swap=100, files=4, usage=990, swapped=0, refaults=1) is None
     assert kills_from(swap=100, files=400, usage=600, swapped=91, refaults=300) == 201
-    assert kills_from(swap=0, files=0, usage=990, swapped=0) is None  # lmkd alone does not kill for memory without swap
+    # lmkd alone does not kill for memory without swap
+    assert kills_from(swap=0, files=0, usage=990, swapped=0) is None
     assert kills_from(swap=0, files=0, usage=950, swapped=0, spec="minfree:minfree_kb=[60],adj=[900]") == 900
     assert kills_from(swap=0, files=0, usage=900, swapped=0, spec="minfree:minfree_kb=[60],adj=[900]") is None
     assert kills_from(swap=0, files=0, usage=999, swapped=0, spec="off") is None
@@ -180,7 +189,9 @@ class Swappable:
 
 
 def test_apps_are_steered_by_their_launches():
-    """The paper's example: 3 launches, average distance 4, 10 launches since: (3 x 4 + 10) / 4 = 5.5."""
+    """The paper's example: 3 launches, average distance 4, 10 launches since: (3 x 4 + 10) / 4 =
+    5.5.
+    """
     processes = [FakeProcess(Swappable()) for _ in range(11)]
     for spec, first in (("lvsp:t_reuse=5.6", True), ("lvsp:t_reuse=5.4", False), ("ess:t_live=11", False), ("ess:t_live=12", True)):
         one = steering.Steering(AppPolicyRule("here", json.dumps(spec)), processes, 60, True)

@@ -1,4 +1,6 @@
-"""`tools/licences.py`: licences of Python packages are read from their metadata, and an unknown one is refused."""
+"""`tools/licences.py`: licences of Python packages are read from their metadata, and an unknown one
+is refused.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The pages of `trace analyze`, `papers energy`, `papers nvm-cache` and miss-ratio curves: verdicts by hand, and pages in a browser."""
+"""The pages of `trace analyze`, `papers energy`, `papers nvm-cache` and miss-ratio curves: verdicts
+by hand, and pages in a browser.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The world `memory`: real programs under the pager, without root, and refusals before any program starts."""
+"""The world `memory`: real programs under the pager, without root, and refusals before any program
+starts.
+"""
 
 import json
 import sys
@@ -51,7 +53,8 @@ def test_apps_on_less_dram_keep_every_page():
         assert (row.launches.count, row.launches.cold, row.launches.resumes) == (2, 0, 2)
         assert row.launches.cold_ms.n == 2 and row.launches.resume_ms.n == 4 and row.launches.resume_ms.mean > 0
         assert row.paging.swap_out_bytes > 2**20 and row.paging.swap_in_bytes > 0
-        # The budget is far below the app's memory. Compliance with the budget is tested in test_run.
+        # The budget is far below the app's memory. Compliance with the budget is tested in
+        # test_run.
         assert 0 < row.memory.dram_bytes < 20 << 20 and [one.seed for one in row.by_seed] == [3, 4]
         swapped = [one.figures["paging.swap_out_bytes"] for one in row.by_seed]
         assert sum(swapped) / 2 == pytest.approx(row.paging.swap_out_bytes)

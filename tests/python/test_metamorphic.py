@@ -1,6 +1,8 @@
-"""Replays of transformed traces: what a transformation may not change, for every policy and scheme of the registry.
+"""Replays of transformed traces: what a transformation may not change, for every policy and scheme
+of the registry.
 
-Each property has a control: a transformation that is wrong on purpose, which the same comparison notices.
+Each property has a control: a transformation that is wrong on purpose, which the same comparison
+notices.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ POLICIES = [*ONLINE, "opt", "opt-greedy"]
 AREAS = [scheme for scheme in SCHEMES if scheme != "none"]
 FRAMES = st.integers(4, 12)
 
-#: Policies whose faults change when each reference is repeated, with what the repetition tells them.
+#: Policies whose faults change when each reference is repeated, with what the repetition tells
+#: them.
 REPETITION_COUNTS = {
     "arc": "a second use moves a page from T1 to T2",
     "clock": "the faulting access leaves the bit at 0, and the next one sets it",
@@ -34,7 +37,8 @@ REPETITION_COUNTS = {
     "spo-clock": "as clock, in four regions",
     "w-tinylfu": "uses are counted up to 15, and halved after ten times as many references as frames",
 }
-#: Policies for which a third use in a row differs from a second one: they count uses, or measure distances.
+#: Policies for which a third use in a row differs from a second one: they count uses, or measure
+#: distances.
 COUNTERS = {"clock-dwf", "opt-greedy", "s3-fifo", "w-tinylfu"}
 
 
@@ -69,7 +73,9 @@ def test_renumbered_pages_have_the_same_rows_under_every_policy(tmp_path: Path, 
 @quick
 @given(traces(), FRAMES, st.integers(0, 1000))
 def test_renumbered_pages_have_the_same_rows_under_every_scheme(tmp_path: Path, trace: list[Reference], frames: int, seed: int) -> None:
-    """Contents are drawn by the order of first touch and slots are given by the order of eviction, so a number says nothing."""
+    """Contents are drawn by the order of first touch and slots are given by the order of eviction,
+    so a number says nothing.
+    """
     path, keys = tmp_path / "t.csv", AREAS * 2
     whole = counts(path, trace, ["lru", "clock"], [frames], AREAS)
     assert differing(keys, whole, counts(path, renumbered(trace, seed), ["lru", "clock"], [frames], AREAS)) == set()
@@ -85,7 +91,9 @@ def test_two_pages_that_got_one_number_are_noticed_under_every_policy_and_scheme
 
 
 def pieces(folder: Path, trace: list[Reference], cuts: list[int]) -> list[list[Reference]]:
-    """Cut a trace at the given references with `trace slice`, and read each piece back as `trace convert` writes it."""
+    """Cut a trace at the given references with `trace slice`, and read each piece back as
+    `trace convert` writes it.
+    """
     whole = written(folder / "whole.csv", trace)
     found = []
     for at, (first, end) in enumerate(zip([0, *cuts], [*cuts, len(trace)], strict=True)):
@@ -138,7 +146,9 @@ def test_each_reference_three_times_is_as_twice_where_uses_are_not_counted(tmp_p
 
 
 def test_the_exceptions_to_repetition_are_exceptions(tmp_path: Path) -> None:
-    """Each listed policy differs on at least one of the traces. A policy that leaves the list, or should be on it, is named."""
+    """Each listed policy differs on at least one of the traces. A policy that leaves the list, or
+    should be on it, is named.
+    """
     twice: set[str] = set()
     thrice: set[str] = set()
     for trace in fixed(60):
@@ -198,7 +208,9 @@ def first_touches(path: Path, trace: list[Reference], frames: int) -> list[tuple
 @quick
 @given(traces(), FRAMES)
 def test_first_touches_cost_a_read_for_each_anonymous_page(tmp_path: Path, trace: list[Reference], frames: int) -> None:
-    """Pages of even numbers are anonymous and first written, so each refault reads swap either way; odd ones are a file's."""
+    """Pages of even numbers are anonymous and first written, so each refault reads swap either way;
+    odd ones are a file's.
+    """
     seen: set[int] = set()
     mixed: list[Reference] = []
     for page, op in trace:
@@ -209,6 +221,8 @@ def test_first_touches_cost_a_read_for_each_anonymous_page(tmp_path: Path, trace
 
 
 def test_refaults_of_pages_never_written_are_noticed(tmp_path: Path) -> None:
-    """Such a page comes back as zeros where first touches are not charged, so that the difference exceeds the number of pages."""
+    """Such a page comes back as zeros where first touches are not charged, so that the difference
+    exceeds the number of pages.
+    """
     loop = [(page, "R") for page in range(8)] * 5
     assert all(extra > 8 and not changed for _, extra, changed in first_touches(tmp_path / "t.csv", loop, 4))

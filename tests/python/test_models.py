@@ -1,4 +1,6 @@
-"""The policy models against cases worked by hand. Each step of a trace is a reference, then (fault, evicted)."""
+"""The policy models against cases worked by hand. Each step of a trace is a reference, then (fault,
+evicted).
+"""
 
 import random
 
@@ -45,7 +47,9 @@ def test_thresholds():
 
 
 def run(policy, steps):
-    """Run the steps: 'R1' is a read of anonymous page 1, 'W1' a write; each has the pages that it must evict, or None for a hit."""
+    """Run the steps: 'R1' is a read of anonymous page 1, 'W1' a write; each has the pages that it
+    must evict, or None for a hit.
+    """
     for step, expected in steps:
         got = policy.reference(int(step[1:]), step[0], "anon")
         assert got == ((False, []) if expected is None else (True, expected)), step
@@ -58,12 +62,15 @@ def queues(policy, name):
 
 def test_spo_clock_frame_mode_four_frames():
     spo = SpoClock(4)  # every region has size 1, every shadow a capacity of 3
-    run(spo, [("R1", []), ("R2", []), ("R3", []), ("R4", [])])  # read/anon runs over its size while frames are free
+    # read/anon runs over its size while frames are free
+    run(spo, [("R1", []), ("R2", []), ("R3", []), ("R4", [])])
     assert queues(spo, "read/anon") == (1, [1, 2, 3, 4], [])
-    run(spo, [("W5", [1])])  # write/anon is empty: read/anon is three over its size, its hand is on 1
+    # write/anon is empty: read/anon is three over its size, its hand is on 1
+    run(spo, [("W5", [1])])
     run(spo, [("W2", None)])  # a hit sets the write bit of 2, nothing more
-    # read/anon is full; the hand is on 2: read bit 0, so the victim; write bit 1 and not in write/anon, so it is cross-inserted there; that
-    # region is full (it holds 5), so 5 is reclaimed. 2 leaves read/anon but stays in memory; a frame is free, thanks to 5.
+    # read/anon is full; the hand is on 2: read bit 0, so the victim; write bit 1 and not in
+    # write/anon, so it is cross-inserted there; that region is full (it holds 5), so 5 is
+    # reclaimed. 2 leaves read/anon but stays in memory; a frame is free, thanks to 5.
     run(spo, [("R6", [5])])
     assert queues(spo, "read/anon") == (1, [3, 4, 6], [1, 2])
     assert queues(spo, "write/anon") == (1, [2], [5])
@@ -74,7 +81,8 @@ def test_spo_clock_frame_mode_four_frames():
     assert spo.region["write/anon"].decayed == pytest.approx(0.999) and spo.region["read/anon"].decayed == 1.0
     run(spo, [("W2", None), ("R7", [4]), ("R8", [6])])
     assert queues(spo, "read/anon") == (1, [2, 7, 8], [3, 4, 6])  # 1 was the oldest of four
-    # The hand is on 2 again: cross-inserted into write/anon (5 goes), it leaves that shadow without counting a hit.
+    # The hand is on 2 again: cross-inserted into write/anon (5 goes), it leaves that shadow without
+    # counting a hit.
     run(spo, [("R9", [5])])
     assert queues(spo, "write/anon") == (1, [2], [5])
     assert queues(spo, "read/anon") == (1, [7, 8, 9], [4, 6, 2])
@@ -86,7 +94,8 @@ def test_spo_clock_sizes_follow_shadow_hits():
     run(spo, [(f"R{page}", []) for page in range(1, 9)])
     run(spo, [("W9", [1]), ("W10", [2])])  # below its size: from the region most over its own
     run(spo, [("W11", [9])])  # full: from its own
-    run(spo, [("W9", [3])])  # hit, threshold 1: write/anon 3, the first of the equal scores (all 0) gives: read/anon 1
+    # hit, threshold 1: write/anon 3, the first of the equal scores (all 0) gives: read/anon 1
+    run(spo, [("W9", [3])])
     assert queues(spo, "write/anon") == (3, [10, 11, 9], [])
     assert queues(spo, "read/anon") == (1, [4, 5, 6, 7, 8], [1, 2, 3])
     run(spo, [("W12", [10]), ("W10", [4])])  # read/anon has one page and is spared: read/file gives
@@ -125,7 +134,8 @@ def test_spo_clock_descriptor_mode():
     spo = SpoClock(8, mode="descriptor", t0=1)
     run(spo, [("R1", []), ("R2", []), ("R3", [1])])  # full at two, though five frames are free
     run(spo, [("W4", []), ("W5", []), ("W6", [4])])
-    run(spo, [("W4", [])])  # a hit: write/anon 3, so it has room; read/anon 1, and keeps its surplus for now
+    # a hit: write/anon 3, so it has room; read/anon 1, and keeps its surplus for now
+    run(spo, [("W4", [])])
     assert queues(spo, "read/anon") == (1, [2, 3], [1])
     run(spo, [("R7", [2])])  # one goes, one comes
     assert queues(spo, "read/anon") == (1, [3, 7], [1, 2])

@@ -1,7 +1,8 @@
 """The core's engine and policies have the same counts as the plain models on random traces.
 
-Cases that engine and model interpret differently (see the end of models/replay.py's docstring) are left out: mremap onto addresses of file
-pages or of untouched pages, and changes of class. So traces with mremap begin by touching every page, and all pages are anonymous.
+Cases that engine and model interpret differently (see the end of models/replay.py's docstring) are
+left out: mremap onto addresses of file pages or of untouched pages, and changes of class. So traces
+with mremap begin by touching every page, and all pages are anonymous.
 """
 
 import json
@@ -72,7 +73,9 @@ def agree(folder, events, table, policies, sizes, first_touch="charged", mapping
 
 
 def references(draw, footprint, length):
-    """Draw skewed references, a quarter of them writes, with each page at least once, so that the footprint is known."""
+    """Draw skewed references, a quarter of them writes, with each page at least once, so that the
+    footprint is known.
+    """
     skewed = [(draw.choice("RRWI"), 1 + int(footprint * draw.random() ** 2)) for _ in range(length)]
     return [("R", page) for page in range(1, footprint + 1)] + skewed
 
@@ -125,7 +128,9 @@ def test_replay_with_mremap(tmp_path, seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_classes_where_no_table_gives_them(tmp_path, seed):
     draw = random.Random(seed)
-    events = references(draw, 12, 60)  # docs/papers/spo-clock.md, item 8: some pages are never written, some are fetched, some only read
+    # docs/papers/spo-clock.md, item 8: some pages are never written, some are fetched, some only
+    # read
+    events = references(draw, 12, 60)
     agree(tmp_path, events, {}, ["lru", "spo-clock"], [4, 6])
     maps = [("M", page, 1, draw.choice("AF")) for page in range(1, 13)]
     agree(tmp_path, maps + events, {}, ["lru", "spo-clock"], [4, 6], first_touch="zero-fill")

@@ -1,4 +1,6 @@
-"""Every claim of the papers has a verdict, and the tables in `papers/*/README.md` equal the results."""
+"""Every claim of the papers has a verdict, and the tables in `papers/*/README.md` equal the
+results.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +89,9 @@ def test_verdicts_follow_the_band(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_verdict_needs_direction_size_and_more_than_four_programs() -> None:
-    """Worked by hand: a gain published as 9 to 12, no effect at 0. 27 is three times 9 and 36 three times 12; 3 is a third of 9."""
+    """Worked by hand: a gain published as 9 to 12, no effect at 0. 27 is three times 9 and 36 three
+    times 12; 3 is a third of 9.
+    """
 
     def verdict(value: float, ordered: bool | None = None, low: float = 0.1, high: float = 99.0, n: int | None = None) -> str:
         measured = papers.Measured(value, "", ordered, Interval(low, high) if n is None else None, n)
@@ -102,7 +106,8 @@ def test_a_verdict_needs_direction_size_and_more_than_four_programs() -> None:
         "differs",
         "differs",
     ]
-    # An interval that contains no effect establishes nothing, inside the band or outside; neither do four programs.
+    # An interval that contains no effect establishes nothing, inside the band or outside; neither
+    # do four programs.
     assert (verdict(10.0, low=-0.1), verdict(5.0, low=-0.1)) == ("sign-only", "sign-only")
     assert (verdict(10.0, n=4), verdict(10.0, n=5), verdict(5.0, n=4), verdict(5.0, n=5)) == (
         "sign-only",
@@ -117,7 +122,9 @@ def test_a_verdict_needs_direction_size_and_more_than_four_programs() -> None:
 
 
 def test_a_verdict_of_a_ratio_a_fall_and_of_no_difference() -> None:
-    """Worked by hand: kills to 0.30 to 0.37 times, no effect at 1: the smallest published effect is 0.63, a third of it 0.21."""
+    """Worked by hand: kills to 0.30 to 0.37 times, no effect at 1: the smallest published effect is
+    0.63, a third of it 0.21.
+    """
 
     def fall(value: float) -> str:
         return papers_verdict.verdict((0.30, 0.37), 1.0, "reproduced", None, papers.Measured(value, "", interval=Interval(0.0, 0.99)))
@@ -127,7 +134,8 @@ def test_a_verdict_of_a_ratio_a_fall_and_of_no_difference() -> None:
     def alike(value: float) -> str:
         return papers_verdict.verdict((-5.0, 5.0), 0.0, "reproduced", None, papers.Measured(value, "", interval=Interval(-9.0, 9.0)))
 
-    # "Alike" claims no direction: an interval around no difference supports it, and outside the band there is no order to hold.
+    # "Alike" claims no direction: an interval around no difference supports it, and outside the
+    # band there is no order to hold.
     assert (alike(1.0), alike(8.0)) == ("reproduced", "differs")
     # What follows from constants or from our own generator keeps its verdict, whatever n.
     for met in ("arithmetic", "premise-built"):
@@ -139,7 +147,9 @@ def test_a_verdict_of_a_ratio_a_fall_and_of_no_difference() -> None:
 
 
 def test_an_interval_draws_users_with_all_that_they_did() -> None:
-    """Of two users the mean is one's, the other's or between; a difference within each user is sure, however far users are apart."""
+    """Of two users the mean is one's, the other's or between; a difference within each user is
+    sure, however far users are apart.
+    """
 
     def row(*values: float) -> Row:
         return d.row("x", "phone", by_seed=[SeedRow(seed=at, figures={"n": value}) for at, value in enumerate(values)])
@@ -179,7 +189,9 @@ def test_tables_are_put_into_the_readme(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_conclusion_is_stated_only_if_it_holds_for_every_phone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three parameters of a phone with fixed figures: resumes hold, swap-out fails twice, and one phone has nothing to compare."""
+    """Three parameters of a phone with fixed figures: resumes hold, swap-out fails twice, and one
+    phone has nothing to compare.
+    """
     figures = iter([(10, 8, 100, 50), (10, 9, 100, 99), (10, 9, 100, 100), (12, 11, 0, 0), (10, 9, 100, 20), (10, 9, 0, 20), (11, 9, 8, 4)])
 
     def run(wanted: Experiment) -> list[Row]:
@@ -209,7 +221,9 @@ def test_a_conclusion_is_stated_only_if_it_holds_for_every_phone(monkeypatch: py
 
 @pytest.mark.parametrize(("name", "parameters"), [("a2s", 26), ("dr-swap", 12), ("nvm-swap-cache", 12), ("swapbench", 12)])
 def test_every_parameter_is_a_key_of_the_papers_experiment(name: str, parameters: int) -> None:
-    """Each end of each range is an experiment that the core takes, and differs from the phone as it is."""
+    """Each end of each range is an experiment that the core takes, and differs from the phone as it
+    is.
+    """
     wanted: Wanted = sensitivity.wanted_of(name)
     base = sensitivity.base_experiment(name, wanted, 1)
     assert {design.name for design in base.design} == set(wanted.designs) and len(wanted.parameter) == parameters
@@ -255,7 +269,9 @@ def _user(wait_ms: int, work_ms: int, kills: float, swapped_mb: int) -> User:
 
 
 def test_an_ablation_is_the_mean_over_users() -> None:
-    """Worked by hand: waits of 100 and 300 ms and work of 100 each. Without swap 400 of 600 ms are waits, under A2S 800 of 1000."""
+    """Worked by hand: waits of 100 and 300 ms and work of 100 each. Without swap 400 of 600 ms are
+    waits, under A2S 800 of 1000.
+    """
     users = [_user(100, 100, 2.0, 10), _user(300, 100, 4.0, 30)]
     wanted = ablation.wanted_of().model_copy(update={"designs": ["no swap", "A2S"], "switch": []})
     found = ablation.ablation(wanted, 2, lambda experiment: users)
@@ -268,7 +284,8 @@ def test_an_ablation_is_the_mean_over_users() -> None:
 def test_figures_of_users_are_worked_by_hand() -> None:
     users = [_user(100, 100, 2.0, 10), _user(300, 100, 4.0, 30)]
     assert papers_users.processor_ms(users, "A2S") == pytest.approx(100.0)
-    # (200 + 600) + 200 over (100 + 300) + 200; drawn twice, one user's own ratio is 300 / 200 or 700 / 400.
+    # (200 + 600) + 200 over (100 + 300) + 200; drawn twice, one user's own ratio is 300 / 200 or
+    # 700 / 400.
     value, sure = papers_users.over(users, papers_users.times("A2S", "no swap", "launches.delay_ms.mean"))
     assert value == pytest.approx(1000 / 600) and sure == Interval(1.5, 1.75)
     # Every app's first launch is left out, so that one launch an app leaves no median.

@@ -12,7 +12,9 @@ from swaplab.core.errors import NotSupported
 
 
 def _oslab(place: Path, seed: int) -> None:
-    """A trace of 400 pages in the form of the paper's authors: a page in decimal, then I, R or W."""
+    """A trace of 400 pages in the form of the paper's authors: a page in decimal, then I, R or
+    W.
+    """
     dice = random.Random(seed)
     lines = []
     for _ in range(6000):

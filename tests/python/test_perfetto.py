@@ -1,4 +1,6 @@
-"""Import and export of Perfetto recordings, against Perfetto's own message classes (the PyPI package `perfetto`)."""
+"""Import and export of Perfetto recordings, against Perfetto's own message classes (the PyPI
+package `perfetto`).
+"""
 
 import csv
 import subprocess

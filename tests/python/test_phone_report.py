@@ -83,7 +83,9 @@ def test_a_waterfall_by_hand() -> None:
 
 
 def test_a_waterfall_says_whose_requests_were_ahead() -> None:
-    """Of 5 ms in the queue, 3 were for pages of the camera and 2 for the journal; other launches do not count."""
+    """Of 5 ms in the queue, 3 were for pages of the camera and 2 for the journal; other launches do
+    not count.
+    """
     row: dict[str, int | float | str] = dict.fromkeys(PARTS, 0)
     row |= {"queue_ns": 5_000_000, "ready_ns": 5_000_000, "design": "s", "start": "cold", "faults": 9, "swapped_in": 0, "file_reads": 64}
     row |= {"seed": 1, "launch": 2}
@@ -98,7 +100,9 @@ def test_a_waterfall_says_whose_requests_were_ahead() -> None:
 
 
 def launches() -> pl.DataFrame:
-    """Build a table of two designs, two seeds and three launches; launch 3 of `zram` waits longest, for flash."""
+    """Build a table of two designs, two seeds and three launches; launch 3 of `zram` waits longest,
+    for flash.
+    """
     rows = []
     for design in ("none", "zram, large"):
         for seed in (5, 6):

@@ -1,7 +1,8 @@
 """The simulated phone under scaling: all times multiplied by k, and all sizes doubled.
 
-Times that no setting scales are avoided: the cores are four (with one, kswapd's turns are ticks of 4 ms), the page policy is CLOCK
-(Linux's lists know sums that are two seconds old), there is no killer (its polls and windows are fixed), and no proactive reclaim.
+Times that no setting scales are avoided: the cores are four (with one, kswapd's turns are ticks of
+4 ms), the page policy is CLOCK (Linux's lists know sums that are two seconds old), there is no
+killer (its polls and windows are fixed), and no proactive reclaim.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ def app(name: str, size: tuple[int, int, int, int], time: int, memory: int) -> s
 
 
 def phone(folder: Path, swap: str, time: int = 1, memory: int = 1, fixed: str = "") -> dict[str, Any]:
-    """Simulate three apps in turn on a phone of 96 MiB. `fixed`: a device, or `scan`, whose times are not multiplied."""
+    """Simulate three apps in turn on a phone of 96 MiB. `fixed`: a device, or `scan`, whose times
+    are not multiplied.
+    """
     devices = {"processor": processor, "flash": flash, "dram": dram}
     paths = {}
     for name, text in devices.items():
@@ -91,7 +94,9 @@ seeds = 3
 
 
 def delays(row: dict[str, Any]) -> list[float]:
-    """Mean, median and 95 % quantile of all launches, of cold starts and of resumes, and the time of background reclaim, in ms."""
+    """Mean, median and 95 % quantile of all launches, of cold starts and of resumes, and the time
+    of background reclaim, in ms.
+    """
     return [row["time"]["kswapd_ns"] / 1e6] + [
         row["launches"][group][leaf] for group in ("delay_ms", "cold_ms", "resume_ms") for leaf in ("mean", "p50", "p95")
     ]
@@ -100,7 +105,9 @@ def delays(row: dict[str, Any]) -> list[float]:
 @pytest.mark.parametrize("swap", ["flash", "zram"])
 @pytest.mark.parametrize("factor", [2, 3])
 def test_all_times_scaled_scale_the_launch_delays(swap: str, factor: int, tmp_path: Path) -> None:
-    """Costs are rounded to a nanosecond each, so delays agree to a hundred-thousandth, and counts exactly."""
+    """Costs are rounded to a nanosecond each, so delays agree to a hundred-thousandth, and counts
+    exactly.
+    """
     one, scaled = phone(tmp_path, swap), phone(tmp_path, swap, time=factor)
     assert scaled["paging"] == one["paging"]
     assert delays(scaled) == pytest.approx([factor * delay for delay in delays(one)], rel=1e-5)

@@ -12,7 +12,8 @@ FREE = {"dram": 1.0, "nvm": 0.0, "flash": 0.0, "sd-card": 0.0}
 
 
 def replayed() -> Document:
-    """Build a replay of three sizes and two schemes. Times in ms (file reads, processor): flash 10, 5, 2; zram 4 + 2, 2 + 1, 1 + 0.5.
+    """Build a replay of three sizes and two schemes. Times in ms (file reads, processor): flash 10,
+    5, 2; zram 4 + 2, 2 + 1, 1 + 0.5.
 
     zram uses twice the DRAM.
     """
@@ -72,7 +73,9 @@ def test_every_scheme_with_an_area_can_be_planned() -> None:
 
 
 def launched(times: dict[str, tuple[float, float]]) -> Document:
-    """Build a run of swap schemes by name, each with its mean delay in ms and cold starts; zram fills half its area."""
+    """Build a run of swap schemes by name, each with its mean delay in ms and cold starts; zram
+    fills half its area.
+    """
     rows: list[Row] = []
     for name, (ms, cold) in times.items():
         key, _, size = name.partition(" ")

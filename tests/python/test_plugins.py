@@ -1,5 +1,6 @@
-"""User-defined policies: a Rust crate and a C file with the C interface, and a Python class. The examples are LRU and must equal the
-built-in one; a breach of the contract is reported in one line."""
+"""User-defined policies: a Rust crate and a C file with the C interface, and a Python class. The
+examples are LRU and must equal the built-in one; a breach of the contract is reported in one
+line."""
 
 from __future__ import annotations
 

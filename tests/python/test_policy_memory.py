@@ -28,7 +28,9 @@ ONLINE = [policy["key"] for policy in json.loads(_core.registry("policies")) if 
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A trace of every page once, then half of them in another order, so that there are hits, ghost entries and ghost hits."""
+    """A trace of every page once, then half of them in another order, so that there are hits, ghost
+    entries and ghost hits.
+    """
     folder = tmp_path_factory.mktemp("memory")
     text, slt = folder / "trace.csv", folder / "trace.slt"
     again = [(7919 * i) % PAGES for i in range(PAGES // 2)]
@@ -43,7 +45,9 @@ OPTIONS = {"file_device": "ufs-3.1", "swap_device": "optane-m10", "first_touch":
 
 
 def peak(trace: Path, policy: str, times: int) -> int:
-    """Measure the peak memory, in bytes, of a process that replays the policy `times` times in one pass."""
+    """Measure the peak memory, in bytes, of a process that replays the policy `times` times in one
+    pass.
+    """
     command = [sys.executable, "-c", REPLAY, *experiment_texts(trace, [policy], ["50%"], **OPTIONS) * times]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "MALLOC_ARENA_MAX": "1"})
     assert done.returncode == 0, done.stderr
@@ -51,7 +55,9 @@ def peak(trace: Path, policy: str, times: int) -> int:
 
 
 def test_a_policy_keeps_at_most_16_bytes_a_page(trace: Path) -> None:
-    """The difference between three equal points and one point is two policies with their engines' byte per page."""
+    """The difference between three equal points and one point is two policies with their engines'
+    byte per page.
+    """
     kept = {policy: (peak(trace, policy, 3) - peak(trace, policy, 1)) // 2 for policy in ONLINE}
     print({policy: round(bytes_ / PAGES, 1) for policy, bytes_ in kept.items()})
     assert min(kept.values()) > PAGES, "a policy keeps something of a page, and its engine a byte"

@@ -1,4 +1,6 @@
-"""Policies without a peer in libCacheSim against slow models that were written from their papers, reference by reference."""
+"""Policies without a peer in libCacheSim against slow models that were written from their papers,
+reference by reference.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ def test_counts_equal_the_models_on_random_traces(policy: str, tmp_path: Path) -
 
 @pytest.mark.parametrize("policy", MODELS)
 def test_the_same_references_fault(policy: str, tmp_path: Path) -> None:
-    """Compare the counts of each prefix: a reference that adds a fault faulted, and one that adds a write evicted a dirty page."""
+    """Compare the counts of each prefix: a reference that adds a fault faulted, and one that adds a
+    write evicted a dirty page.
+    """
     faults = hits = 0
     for seed in range(4):
         events, frames = drawn(1000 + seed, 160, footprint=24)

@@ -1,6 +1,7 @@
 """Miss counts equal libCacheSim's for every reference of random traces.
 
-libCacheSim runs in a separate process, because it exits on bad parameters and prints to standard output.
+libCacheSim runs in a separate process, because it exits on bad parameters and prints to standard
+output.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import pytest
 from replayed import points
 
 TRACES = 400
-# swaplab's policies by key, libCacheSim's by class and parameters (2Q and S3-FIFO with the sizes of swaplab's defaults).
+# swaplab's policies by key, libCacheSim's by class and parameters (2Q and S3-FIFO with the sizes of
+# swaplab's defaults).
 PEERS: dict[str, tuple[str, dict[str, float]]] = {
     "lru": ("LRU", {}),
     "fifo": ("FIFO", {}),
@@ -30,7 +32,8 @@ PEERS: dict[str, tuple[str, dict[str, float]]] = {
     "sieve": ("Sieve", {}),
     "opt": ("Belady", {}),
 }
-# With fewer frames, libCacheSim's S3-FIFO has no room for a page in its small queue; for 2Q's first queue the minimum is 4.
+# With fewer frames, libCacheSim's S3-FIFO has no room for a page in its small queue; for 2Q's first
+# queue the minimum is 4.
 FEWEST_FRAMES = 20
 
 PEER = """
@@ -65,7 +68,9 @@ def random_trace(rng: random.Random) -> list[int]:
 
 
 def write_oracle_general(path: Path, pages: list[int]) -> None:
-    """Write libCacheSim's binary format: time, object, size, index of the object's next reference (from 1; -1: none)."""
+    """Write libCacheSim's binary format: time, object, size, index of the object's next reference
+    (from 1; -1: none).
+    """
     following: dict[int, int] = {}
     rows = []
     for i in range(len(pages) - 1, -1, -1):
@@ -112,7 +117,9 @@ def test_misses_equal_libcachesim_on_random_traces(tmp_path: Path) -> None:
 
 
 def test_page_by_page_hand_worked(tmp_path: Path) -> None:
-    """Belady's example of his anomaly: FIFO faults 9 times with three frames and 10 times with four; the optimum 7 and 6 times."""
+    """Belady's example of his anomaly: FIFO faults 9 times with three frames and 10 times with
+    four; the optimum 7 and 6 times.
+    """
     path = tmp_path / "belady.oracleGeneral"
     write_oracle_general(path, [1, 2, 3, 4, 1, 2, 5, 1, 2, 3, 4, 5])
     ours = our_misses(path, ["fifo", "lru", "opt"], [3, 4])

@@ -1,4 +1,6 @@
-"""Every preset runs as `swaplab new` writes it. A live one for which the machine lacks a capability ends with its name."""
+"""Every preset runs as `swaplab new` writes it. A live one for which the machine lacks a capability
+ends with its name.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ SHORTER = {
     "android-15": ["run.seeds=1", "workload.launches=zipf:launches=60", "machine.dram=5GiB"],
     "sweep": ['vary={"machine.dram"=["10%","20%"],"run.replay.swap_device"=["optane-m10","ufs-3.1"]}'],
 }
-#: Worlds that change this machine or need capabilities that it may lack: their presets are checked and run as a dry run.
+#: Worlds that change this machine or need capabilities that it may lack: their presets are checked
+#: and run as a dry run.
 LIVE = {"kernel", "vm"}
 
 

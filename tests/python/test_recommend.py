@@ -1,4 +1,6 @@
-"""Recommendations: effects by hand, no recommendation without evidence, settings by the registry, the page."""
+"""Recommendations: effects by hand, no recommendation without evidence, settings by the registry,
+the page.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ def with_machine(rows: list, machine: Machine) -> Experiment:
 
 
 def test_an_effect_by_hand() -> None:
-    # Changes of -10, -12, -8 where the mean before is 100: mean -10, deviation 2, half-width 4.3027 * 2 / sqrt(3).
+    # Changes of -10, -12, -8 where the mean before is 100: mean -10, deviation 2, half-width
+    # 4.3027 * 2 / sqrt(3).
     found = effect("x", {"a": [(90, 80)], "b": [(100, 88)], "c": [(110, 102)]}, 0.95)
     assert (found.percent, found.n, found.better) == (pytest.approx(-10), 3, True)
     assert found.high == pytest.approx(-10 + 4.3027 * 2 / 3**0.5, abs=1e-3)

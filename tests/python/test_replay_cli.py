@@ -1,4 +1,6 @@
-"""The command line of traces and replay: documents, four ways to run a point, determinism, and messages for bad input."""
+"""The command line of traces and replay: documents, four ways to run a point, determinism, and
+messages for bad input.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +40,10 @@ def small(tmp_path: Path) -> Path:
 
 
 def test_a_replay_worked_by_hand(tmp_path: Path) -> None:
-    # Two frames, LRU, pages 1 and 2 written (anonymous), 3 fetched only (file). 1W fault (swap read), 2W fault (swap read),
-    # 3I fault: 1 leaves dirty (swap write), file read; 1R fault: 2 leaves dirty (swap write), swap read; 3I hit; 2R fault: 1
-    # leaves clean, its slot is valid (nothing), swap read; 1R fault: 3 leaves clean, swap read.
+    # Two frames, LRU, pages 1 and 2 written (anonymous), 3 fetched only (file). 1W fault (swap
+    # read), 2W fault (swap read), 3I fault: 1 leaves dirty (swap write), file read; 1R fault: 2
+    # leaves dirty (swap write), swap read; 3I hit; 2R fault: 1 leaves clean, its slot is valid
+    # (nothing), swap read; 1R fault: 3 leaves clean, swap read.
     path = tmp_path / "hand.txt"
     path.write_text("1 W\n2 W\n3 I\n1 R\n3 I\n2 R\n1 R\n")
     [row] = rows("replay", path, "--policy", "lru", "--memory", "2p")
@@ -90,7 +93,9 @@ def plain(found: list[Row]) -> list[Row]:
 def test_four_ways_to_run_one_point_give_equal_rows(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str | None
 ) -> None:
-    """The ways are `replay`, `run` of the file that `--save` wrote, Python, and a sweep of one point."""
+    """The ways are `replay`, `run` of the file that `--save` wrote, Python, and a sweep of one
+    point.
+    """
     monkeypatch.chdir(tmp_path)
     saved = tmp_path / "elsewhere" / "saved.toml"
     saved.parent.mkdir()
@@ -274,7 +279,8 @@ def test_more_memory_than_the_footprint_is_a_warning(small: Path) -> None:
 
 @pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_stopped_import_reports_its_position_and_leaves_no_file(tmp_path: Path, blow: signal.Signals) -> None:
-    # Standard input never ends, so the import can only be stopped. SIGHUP is set to its default action, as `nohup` would leave it ignored.
+    # Standard input never ends, so the import can only be stopped. SIGHUP is set to its default
+    # action, as `nohup` would leave it ignored.
     call = [str(SWAPLAB), "trace", "import", "-", "--format", "oslab", "-o", "out.slt"]
     running = subprocess.Popen(
         call,

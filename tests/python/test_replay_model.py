@@ -30,14 +30,16 @@ def test_zero_fill_reads_nothing_until_something_was_written_out():
 
 
 def test_a_valid_slot_saves_the_second_write():
-    # Pages 1 and 2 are written once each. When they are read back and reclaimed again, they are still in swap.
+    # Pages 1 and 2 are written once each. When they are read back and reclaimed again, they are
+    # still in swap.
     assert run(Fifo(1), ["W1", "W2", "R1", "R2", "R1"]) == counts(5, 5, swap_reads=5, swap_writes=2)
     # After another write reference, page 1 must be written to swap again.
     assert run(Fifo(1), ["W1", "W2", "W1", "R2"]) == counts(4, 4, swap_reads=4, swap_writes=3)
 
 
 def test_a_private_file_page_is_anonymous_from_its_first_write():
-    # file read 10 | hit, turns anonymous | 10 to swap, file read 11 | 10 from swap | 10 leaves clean, file read 11
+    # file read 10 | hit, turns anonymous | 10 to swap, file read 11 | 10 from swap | 10 leaves
+    # clean, file read 11
     events = [("M", 10, 2, "F"), "R10", "W10", "R11", "R10", "R11"]
     assert run(Lru(1), events) == counts(5, 4, swap_reads=1, swap_writes=1, file_reads=3)
     # A first write that faults still reads the file.
@@ -45,7 +47,8 @@ def test_a_private_file_page_is_anonymous_from_its_first_write():
 
 
 def test_classes_come_from_the_references_when_nothing_else_says():
-    # 1 is written later, so anonymous all along; 2 is only fetched: file; 3 is only read: the option.
+    # 1 is written later, so anonymous all along; 2 is only fetched: file; 3 is only read: the
+    # option.
     events = ["R1", "I2", "R3", "W1"]
     assert run(Lru(4), events) == counts(4, 3, swap_reads=2, file_reads=1)
     assert run(Lru(4), events, data_read_only="file") == counts(4, 3, swap_reads=1, file_reads=2)
@@ -53,7 +56,8 @@ def test_classes_come_from_the_references_when_nothing_else_says():
 
 
 def test_unmapped_anonymous_content_is_freed_without_a_write_and_then_zero_filled():
-    # 1 charged, freed dirty; zero-filled; 2 and 3 charged; 1, never written since, leaves for nothing.
+    # 1 charged, freed dirty; zero-filled; 2 and 3 charged; 1, never written since, leaves for
+    # nothing.
     assert run(Lru(2), ["W1", ("U", 1, 1), "R1", "W2", "W3"]) == counts(4, 4, swap_reads=3)
     assert run(Lru(2), ["W1", ("D", 0, 5), "R1", "W2", "W3"]) == counts(4, 4, swap_reads=3)
     # Swap slots are freed as well.
@@ -80,8 +84,8 @@ def test_map_over_a_live_page_implies_unmap():
 
 
 def test_mremap_carries_pages():
-    # 1 and 2 become 10 and 11, still in memory; 1 again is fresh (zeros); 12 was never touched: charged, 10 goes out; 10 returns,
-    # 11 goes out.
+    # 1 and 2 become 10 and 11, still in memory; 1 again is fresh (zeros); 12 was never touched:
+    # charged, 10 goes out; 10 returns, 11 goes out.
     events = ["W1", "W2", ("V", 1, 2, 10, 3), "R10", "R11", "R1", "R12", "R10"]
     assert run(Lru(3), events) == counts(7, 5, swap_reads=4, swap_writes=2)
     # Shrunk in place: the tail is unmapped.

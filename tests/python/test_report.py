@@ -1,4 +1,6 @@
-"""The report of replays, programs and sweeps: figures by hand, verdicts, the page's text, and the page in a browser."""
+"""The report of replays, programs and sweeps: figures by hand, verdicts, the page's text, and the
+page in a browser.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,17 @@ def verdict(document: Document) -> str:
 
 
 def two_policies() -> list[Row]:
-    """Build rows: CLOCK with 10 swap reads and 10 file reads; another with 5 swap reads, 10 file reads, 1 file write."""
+    """Build rows: CLOCK with 10 swap reads and 10 file reads; another with 5 swap reads, 10 file
+    reads, 1 file write.
+    """
     return [d.replayed("clock", 100, "10%", (10, 0, 10, 0)), d.replayed("other", 100, "10%", (5, 0, 10, 1))]
 
 
 def test_ratios_by_hand() -> None:
     other = relative(frame_of(two_policies()), "clock").row(by_predicate=pl.col("design") == "other", named=True)
     assert other["ratio"] == pytest.approx((5 * 5263 + 100_000 + 14_286) / (10 * 5263 + 100_000))
-    assert other["fig4_ratio"] == pytest.approx((5 * 5263 + 100_000) / (10 * 5263 + 100_000))  # the paper leaves file writes out
+    # the paper leaves file writes out
+    assert other["fig4_ratio"] == pytest.approx((5 * 5263 + 100_000) / (10 * 5263 + 100_000))
     assert other["fig4_swap_read"] == pytest.approx(5 * 5263 / 152_630)
     assert other["fig4_swap_write"] == 0
 
@@ -71,7 +76,9 @@ def test_the_baseline_is_clock_or_the_given_one() -> None:
 
 
 def test_schemes_report_memory_and_time() -> None:
-    """Time in ms (file reads, processor): flash 10, 5, 2; zram 4 + 2, 2 + 1, 1 + 0.5, in twice the DRAM."""
+    """Time in ms (file reads, processor): flash 10, 5, 2; zram 4 + 2, 2 + 1, 1 + 0.5, in twice the
+    DRAM.
+    """
     rows = []
     for pages, flash, zram in ((256, 1000, 400), (512, 500, 200), (1024, 200, 100)):
         rows.append(d.replayed("clock", pages, f"{pages}p", (0, 0, flash, 0), swap="flash"))
@@ -145,7 +152,9 @@ def test_names_with_markup_stay_text() -> None:
 
 @needs_chromium
 def test_hostile_names_run_nothing_in_a_browser(tmp_path: Path) -> None:
-    """Hostile names of a trace, a design, an app and an experiment are shown as text, including characters that cannot be drawn."""
+    """Hostile names of a trace, a design, an app and an experiment are shown as text, including
+    characters that cannot be drawn.
+    """
     names = ("<script>hit=1</script>", "<img src=x onerror=hit=1>", '"><svg onload=hit=1>', "\x1b[2J\x00\nname\u202e")
     for number, bad in enumerate(names):
         policies = enumerate(("clock", "lru"))

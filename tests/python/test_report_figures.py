@@ -1,7 +1,8 @@
-"""The numbers that a browser shows in a report's tables against those of the document, cell by cell.
+"""The numbers that a browser shows in a report's tables against those of the document, cell by
+cell.
 
-The expected numbers are computed here from the document's JSON. A cell agrees if it is the number rounded to the decimals that are shown,
-or to the significant digits that its column states.
+The expected numbers are computed here from the document's JSON. A cell agrees if it is the number
+rounded to the decimals that are shown, or to the significant digits that its column states.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from swaplab import report
 pytestmark = pytest.mark.skipif(browser.CHROMIUM is None, reason="chromium is not installed (Debian package chromium)")
 
 Row = dict[str, Any]
-#: A column: its numbers, computed from a row, and the significant digits that are shown (0: as many decimals as the cell has).
+#: A column: its numbers, computed from a row, and the significant digits that are shown (0: as many
+#: decimals as the cell has).
 Column = tuple[Callable[[Row], list[float]], int]
 MIB = 1 << 20
 TABLES = """[...document.querySelectorAll('table')].map(table => ({
@@ -56,7 +58,9 @@ def mismatch(text: str, expected: list[float], digits: int) -> str | None:
 
 
 def compared(table: dict[str, Any], rows: dict[str, Row], columns: dict[str, Column]) -> int:
-    """Compare the cells of `columns`; `rows` by the text of their first cell. Returns the number of cells."""
+    """Compare the cells of `columns`; `rows` by the text of their first cell. Returns the number of
+    cells.
+    """
     assert set(columns) <= set(table["columns"]), table["columns"]
     assert [line[0] for line in table["rows"]] == list(rows), table["caption"]
     bad, cells = [], 0

@@ -1,4 +1,6 @@
-"""`swaplab rerun` confirms equal rows and notices differences; `swaplab new` writes files that can be run."""
+"""`swaplab rerun` confirms equal rows and notices differences; `swaplab new` writes files that can
+be run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`swaplab exec`: real programs on less DRAM give their native output; no data is lost, and no files are left behind."""
+"""`swaplab exec`: real programs on less DRAM give their native output; no data is lost, and no
+files are left behind.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ LATE = re.compile(rb"^swaplab: process \d+: .* while its pager's processor was t
 def paged(
     command: list[str], dram: str, *options: str, stats: Path | None = None, timeout: float = 120, **more
 ) -> subprocess.CompletedProcess:
-    """Run a command under the pager. The line about a pager that was not scheduled is removed, as it depends on the machine's load."""
+    """Run a command under the pager. The line about a pager that was not scheduled is removed, as
+    it depends on the machine's load.
+    """
     extra = ["--stats", str(stats)] if stats else []
     call = [SWAPLAB, "exec", "--dram", dram, *options, *extra, "--", *command]
     run = subprocess.run(call, capture_output=True, timeout=timeout, **more)
@@ -60,7 +64,9 @@ def paged(
 
 
 def same_at(tmp_path: Path, command: list[str], sizes: tuple[int, ...], *options: str, **more) -> list[dict]:
-    """Assert that output and exit code equal the native run's at each budget (MiB). Returns the counters of each run."""
+    """Assert that output and exit code equal the native run's at each budget (MiB). Returns the
+    counters of each run.
+    """
     native = subprocess.run(command, capture_output=True, timeout=120, **more)
     documents = []
     for size in sizes:
@@ -222,7 +228,9 @@ def test_a_program_that_cannot_be_paged_is_refused_with_the_reason(tmp_path):
 
 
 def test_a_full_store_loses_nothing(tmp_path):
-    """The program continues in DRAM up to twice its budget. Then allocations fail, and the reason is reported."""
+    """The program continues in DRAM up to twice its budget. Then allocations fail, and the reason
+    is reported.
+    """
     code = "x = [bytes([i % 256]) * 65536 for i in range(100)]; print(sum(b[-1] == i % 256 for i, b in enumerate(x)))"
     run = paged([program("python3"), "-c", code], "6MiB", "--swap", "nvm-direct:size=2MiB", stats=tmp_path / "s.json")
     document = json.loads((tmp_path / "s.json").read_text())
@@ -233,7 +241,9 @@ def test_a_full_store_loses_nothing(tmp_path):
 
 @pytest.mark.parametrize("scheme", ["nvm-copy", "nvm-cache", "flash"])
 def test_pages_of_one_instruction_do_not_evict_each_other_forever_with_a_full_store(tmp_path, scheme):
-    """An app copies pages (one read, one written); DRAM and store together are as large as its memory."""
+    """An app copies pages (one read, one written); DRAM and store together are as large as its
+    memory.
+    """
     app = [Path(SWAPLAB).parent / "swaplab-app", "--footprint", "12MiB", "--seed", "1", "--data", tmp_path / "data"]
     options = ("--swap", f"{scheme}:size=5461KiB")
     stats = tmp_path / "stats.json"

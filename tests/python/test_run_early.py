@@ -1,4 +1,6 @@
-"""`swaplab exec` on programs with an allocator of their own, which took its address space before the preloaded library started."""
+"""`swaplab exec` on programs with an allocator of their own, which took its address space before
+the preloaded library started.
+"""
 
 from __future__ import annotations
 
@@ -27,5 +29,6 @@ def test_what_was_reserved_early_is_managed(early, how, scheme):
     assert run.stats["unmanaged_peak_bytes"] - run.stats["own_bytes"] < 2 * MIB, run.stats
     if how == "clone":
         assert run.stats["forks"] == 20
-    if how != "clone" or scheme == "nvm-direct":  # Before it forks, a copying store brings everything back to DRAM.
+    # Before it forks, a copying store brings everything back to DRAM.
+    if how != "clone" or scheme == "nvm-direct":
         assert_the_budget_holds(run, 16 * MIB)

@@ -11,8 +11,9 @@ from test_run import HERE, paged, program, pytestmark  # noqa: F401
 
 @pytest.mark.parametrize("scheme", ["nvm-direct", "nvm-copy"])
 def test_an_allocator_with_fork_handlers_of_its_own_is_no_deadlock(tmp_path, scheme):
-    """The program registers its handlers before the preloaded library starts, as Chromium's allocator does. A fork locks the allocator
-    first and the pager last, as `mmap` under the allocator's lock does; the other way round, this program stands still at once."""
+    """The program registers its handlers before the preloaded library starts, as Chromium's
+    allocator does. A fork locks the allocator first and the pager last, as `mmap` under the
+    allocator's lock does; the other way round, this program stands still at once."""
     target = tmp_path / "atfork"
     subprocess.run([program("gcc"), "-O1", "-pthread", "-o", target, HERE / "atfork.c"], check=True)
     run = paged([str(target)], "8MiB", "--swap", scheme, stats=tmp_path / "s.json", timeout=60)

@@ -1,4 +1,6 @@
-"""`swaplab exec` and the kernel: the budget audited in a control group, and adverse conditions for the pager."""
+"""`swaplab exec` and the kernel: the budget audited in a control group, and adverse conditions for
+the pager.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def group():
 
 
 def audited(group: Group, stats: Path, dram: int, command: str, *options: str) -> tuple[int, dict]:
-    """Measure the peak of the anonymous memory that the kernel charges to a paged program. Returns it and the pager's counters."""
+    """Measure the peak of the anonymous memory that the kernel charges to a paged program. Returns
+    it and the pager's counters.
+    """
     inside = ["/bin/sh", "-c", f"echo $$ > {group.path}/cgroup.procs && exec {command}"]
     start = [SWAPLAB, "exec", "--dram", f"{dram}MiB", "--stats", str(stats), *options, "--", *inside]
     peak = 0
@@ -76,7 +80,8 @@ def test_the_kernel_agrees_on_the_budget(tmp_path, group, build, scheme):
         rows = []
         for _ in range(3):
             peak, document = audited(group, tmp_path / "stats.json", dram, command, "--swap", scheme)
-            # brk, stacks and the pager's tables are counted separately. The kernel's count lags by up to 64 pages per processor.
+            # brk, stacks and the pager's tables are counted separately. The kernel's count lags by
+            # up to 64 pages per processor.
             managed = peak - document["processes"][-1]["unmanaged_bytes"] - 64 * 4096 * (os.cpu_count() or 1)
             rows.append((managed / (dram << 20), peak, document["dram_peak_bytes"], document["unmanaged_bytes"]))
             if managed <= 1.05 * (dram << 20) and document["dram_peak_bytes"] <= 1.05 * (dram << 20):
@@ -119,7 +124,9 @@ def test_a_full_disk_loses_nothing(tmp_path, scheme):
 
 
 def _store_of(run: subprocess.Popen, name: str) -> tuple[int, Path]:
-    """Find the paged process of a run, and its open store file in the descriptor table of the pager thread."""
+    """Find the paged process of a run, and its open store file in the descriptor table of the pager
+    thread.
+    """
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         for task in Path("/proc").glob("[0-9]*/task/[0-9]*"):
@@ -139,7 +146,9 @@ WAITS = "x = [bytes([i % 256]) * 65536 for i in range(200)]; print('filled', flu
 
 @pytest.mark.parametrize(("scheme", "code"), [("nvm-direct", 128 + signal.SIGBUS), ("nvm-copy", 128 + signal.SIGABRT)])
 def test_a_store_truncated_by_another_process_ends_the_program(tmp_path, scheme, code):
-    """Its content is lost, so the program must not continue with zeros instead. A memory file cannot be truncated at all."""
+    """Its content is lost, so the program must not continue with zeros instead. A memory file
+    cannot be truncated at all.
+    """
     with small_tmpfs(tmp_path / "nvm", "64m") as nvm:
         for options, name in ((["--nvm", str(nvm)], str(nvm)), ([], "memfd:swaplab-nvm")):
             command = [SWAPLAB, "exec", "--dram", "4MiB", "--swap", scheme, *options, "--", sys.executable, "-S", "-c", WAITS]

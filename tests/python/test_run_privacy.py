@@ -19,7 +19,9 @@ PROGRAM = "import sys; m = bytearray(b'secret--' * (1 << 21)); print('ready', fl
 
 @pytest.mark.parametrize("swap", ["nvm-direct", "flash"])
 def test_store_files_are_unnamed_and_accessible_to_one_user(swap: str, tmp_path: Path) -> None:
-    """Every regular file that a thread has open for writing is unnamed with mode 0600, or not reachable by any path."""
+    """Every regular file that a thread has open for writing is unnamed with mode 0600, or not
+    reachable by any path.
+    """
     where = ["--nvm", "/dev/shm"] if swap == "nvm-direct" else ["--flash", str(tmp_path)]
     call = [SWAPLAB, "exec", "--dram", "4MiB", "--swap", swap, *where, "--", "python3", "-c", PROGRAM]
     before = {path.name for path in Path("/dev/shm").iterdir()}
@@ -43,7 +45,9 @@ def test_store_files_are_unnamed_and_accessible_to_one_user(swap: str, tmp_path:
 
 @pytest.mark.skipif(os.getuid() != 0 or not all(map(shutil.which, ("setpriv", "perl"))), reason="needs root, setpriv and perl")
 def test_a_program_that_runs_as_another_user_is_paged() -> None:
-    """A program that root starts and that changes its user: root's directory of runs can be traversed but not listed by that user."""
+    """A program that root starts and that changes its user: root's directory of runs can be
+    traversed but not listed by that user.
+    """
     user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
     fill = ["perl", "-e", "$h{$_} = 'x' x 200 for 1..60000; print scalar(keys %h), \" $<\\n\""]
     watch = watched([*user, *fill], 8 * MIB)

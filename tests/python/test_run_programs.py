@@ -1,7 +1,7 @@
 """Real programs on a quarter, a half and three quarters of their native anonymous memory.
 
-Their output must be the same, with swap-outs, and the kernel's count of their memory within the budget. The first five run in `make test`,
-all in `make soak`.
+Their output must be the same, with swap-outs, and the kernel's count of their memory within the
+budget. The first five run in `make test`, all in `make soak`.
 """
 
 from __future__ import annotations
@@ -161,7 +161,9 @@ def test_a_program_on_shares_of_its_memory(tmp_path, name):
 
 
 def test_chromium_with_a_zygote(tmp_path):
-    """Its zygote, which may have one thread only, forks the other processes; a forked process is never paged, the browser's own is."""
+    """Its zygote, which may have one thread only, forks the other processes; a forked process is
+    never paged, the browser's own is.
+    """
     command = chromium(tmp_path, zygote=True)
     native = watched(command, None, timeout=120)
     assert native.code == 0, (native.err[-2000:], native.stood)
@@ -174,7 +176,9 @@ def test_chromium_with_a_zygote(tmp_path):
 
 
 def test_one_processor_for_the_program_and_its_pager(tmp_path):
-    """Without a free core, the pager and the program take turns: the budget holds, but for what is written while the pager waits."""
+    """Without a free core, the pager and the program take turns: the budget holds, but for what is
+    written while the pager waits.
+    """
     cpu = min(os.sched_getaffinity(0))
     command = ["/usr/bin/env", "PYTHONHASHSEED=0", program("taskset"), "-c", str(cpu), program("python3"), "-c", PYTHON]
     native = watched(command, None)

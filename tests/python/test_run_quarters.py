@@ -1,4 +1,6 @@
-"""Python's own tests, redis and postgres on a quarter, half and three quarters of their memory (`make soak`)."""
+"""Python's own tests, redis and postgres on a quarter, half and three quarters of their memory
+(`make soak`).
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,9 @@ drop table t;
 
 
 def test_a_backend_of_postgres_under_load():
-    """One backend, run as the user that postgres requires. Shared memory is a mapping of its own here as well."""
+    """One backend, run as the user that postgres requires. Shared memory is a mapping of its own
+    here as well.
+    """
     found = shutil.which("postgres")
     if os.getuid() != 0 or found is None or shutil.which("setpriv") is None:
         pytest.skip("needs root, postgres and setpriv")

@@ -1,4 +1,6 @@
-"""The simulator against the pager: a replay of the pager's record with the same policy gives nearly the same counts."""
+"""The simulator against the pager: a replay of the pager's record with the same policy gives nearly
+the same counts.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from test_run_kernel import TOUCH, build  # noqa: F401
 
 
 def compared(tmp_path: Path, command: list[str], dram: str, scheme: str, **more) -> dict[str, tuple[int, float]]:
-    """Run a command under the pager, replay its record, and return the pager's and the simulator's counts by name."""
+    """Run a command under the pager, replay its record, and return the pager's and the simulator's
+    counts by name.
+    """
     stats, trace = tmp_path / "stats.json", tmp_path / "run.slt"
     run = paged(command, dram, "--swap", scheme, "--record", str(trace), stats=stats, **more)
     assert run.returncode == 0, run.stderr
@@ -30,8 +34,8 @@ def compared(tmp_path: Path, command: list[str], dram: str, scheme: str, **more)
 
 @pytest.mark.parametrize("scheme", ["nvm-direct", "nvm-copy"])
 def test_a_replay_of_the_record_has_nearly_equal_counts(tmp_path, build, scheme):  # noqa: F811
-    # Largest relative differences. The pager evicts chunks of 128 pages at first, acts a round late, and maps up to 15
-    # neighbors of a page that is read.
+    # Largest relative differences. The pager evicts chunks of 128 pages at first, acts a round
+    # late, and maps up to 15 neighbors of a page that is read.
     for command, dram, band, more in (
         ([build(TOUCH), "48", "30000", "30", "1"], "16MiB", 0.05, {}),
         ([program("sqlite3"), ":memory:"], "4MiB", 0.2, {"input": SQL.encode()}),

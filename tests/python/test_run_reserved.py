@@ -1,4 +1,6 @@
-"""`swaplab exec` on address space that a program reserves and commits in parts: no data is lost, and the budget holds."""
+"""`swaplab exec` on address space that a program reserves and commits in parts: no data is lost,
+and the budget holds.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from test_run import HERE, program, pytestmark  # noqa: F401
 
 @pytest.fixture(scope="session")
 def reserve(tmp_path_factory) -> str:
-    """A program that allocates memory in every way except malloc and checks the content of each page."""
+    """A program that allocates memory in every way except malloc and checks the content of each
+    page.
+    """
     target = tmp_path_factory.mktemp("reserve") / "reserve"
     subprocess.run([program("gcc"), "-O1", "-o", target, HERE / "reserve.c"], check=True)
     return str(target)
@@ -20,7 +24,9 @@ def reserve(tmp_path_factory) -> str:
 @pytest.mark.parametrize("scheme", ["nvm-direct", "zram"])
 @pytest.mark.parametrize("how", ["protect", "fixed", "hint", "raw"])
 def test_reserved_memory_is_managed_without_loss(reserve, how, scheme):
-    """Reservations of 8 GiB committed in parts, guard pages, freed parts, and code, through the C library and by direct system calls."""
+    """Reservations of 8 GiB committed in parts, guard pages, freed parts, and code, through the C
+    library and by direct system calls.
+    """
     run = watched([reserve, how, "3000", "5"], 16 * MIB, "--swap", scheme, timeout=120)
     assert (run.code, run.out) == (0, f"{how} right\n".encode()), (run.out, run.err)
     assert_the_budget_holds(run, 16 * MIB)

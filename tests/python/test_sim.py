@@ -97,7 +97,8 @@ APPS = Path(__file__).resolve().parents[3] / "shared" / "data" / "apps"
 
 @pytest.mark.skipif(not APPS.is_dir(), reason="the recorded launches are not beside the checkout")
 def test_the_windows_of_real_launches_have_the_figures_of_their_description() -> None:
-    """The two recorded lists have 13 and 23 apps, and 1.83 and 4.56 distinct apps between two launches of an app.
+    """The two recorded lists have 13 and 23 apps, and 1.83 and 4.56 distinct apps between two
+    launches of an app.
 
     With 16 cached apps, 8.3 % of the first user's launches miss.
     """

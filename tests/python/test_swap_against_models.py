@@ -1,4 +1,6 @@
-"""Energy, NVM cache and Direct Read against the plain models, which were written from the papers."""
+"""Energy, NVM cache and Direct Read against the plain models, which were written from the
+papers.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def test_energy_agrees_with_the_independent_formula(mode: str) -> None:
 
 
 def block_trace(path: Path, requests: list[tuple[int, str, bool]]) -> tuple[Path, Path]:
-    """Write a block-csv of 4 KiB requests: page p of swap is at sector 8p, page p of other data 2^20 sectors behind."""
+    """Write a block-csv of 4 KiB requests: page p of swap is at sector 8p, page p of other data
+    2^20 sectors behind.
+    """
     lines = [f"a,1,{op},{8 * page + (0 if swap else 1 << 20)},8,0" for page, op, swap in requests]
     path.write_text("\n".join(["process,device,rw_flag,sector,size,timestamp", *lines]) + "\n")
     ranges = path.with_suffix(".ranges")
@@ -119,7 +123,8 @@ def test_direct_read_agrees_with_the_state_machine(tmp_path: Path, seed: int) ->
     draw = random.Random(seed)
     pages, frames = draw.choice([(8, 2), (30, 7), (60, 20)])
     writes = draw.choice([0.05, 0.3, 0.8])
-    # The model has no dirty bits and also writes pages of zeros, so each page's first access is a write.
+    # The model has no dirty bits and also writes pages of zeros, so each page's first access is a
+    # write.
     seen: set[int] = set()
     accesses: list[tuple[int, str]] = []
     for _ in range(1500):

@@ -26,7 +26,8 @@ def test_lfu_keeps_what_is_used():
 
 
 def test_second_touch_admits_what_is_in_the_history():
-    # flash write, history 1 | flash read, history 2 | flash write, history 1 | admitted | hit | flash read, history 2
+    # flash write, history 1 | flash read, history 2 | flash write, history 1 | admitted | hit |
+    # flash read, history 2
     # | admitted: flash read, 1 written back
     assert cache(1, "W1 R2 W1 W1 R1 R2 R2", admission="second-touch") == (3, 3, 1, 2, 4)
 
@@ -108,7 +109,8 @@ def test_reuse_statistics():
 
 
 def test_current_average_is_the_papers_example():
-    launches = ["a"] + ["x"] * 4 + ["a"] + ["x"] * 4 + ["a"] + ["x"] * 10  # three launches, average 4, ten since
+    # three launches, average 4, ten since
+    launches = ["a"] + ["x"] * 4 + ["a"] + ["x"] * 4 + ["a"] + ["x"] * 10
     assert current_average(launches, "a") == 5.5  # (3 x 4 + 10) / 4
     assert current_average(launches, "a", strict=True) == 6.0  # (2 x 4 + 10) / 3
 
@@ -122,9 +124,11 @@ def test_algorithm_1():
     assert not A2s(t_reuse=5.5).may_swap_out(17, ["a"], launches)  # below, not at
     assert not A2s(t_launched=4).may_swap_out(17, ["a"], launches)  # too few launches
     assert a2s.may_swap_out(17, ["b", "a"], launches)  # any owner
-    assert a2s.may_swap_out(17, ["zygote"], launches, frozenset({"zygote"}))  # 0, before the launch count
+    # 0, before the launch count
+    assert a2s.may_swap_out(17, ["zygote"], launches, frozenset({"zygote"}))
     assert not a2s.may_swap_out(18, ["zygote"], launches, frozenset({"zygote"}))
-    assert A2s(t_live=23, t_reuse=float("inf"), t_launched=0).may_swap_out(22, ["b"], launches)  # vanilla swap
+    # vanilla swap
+    assert A2s(t_live=23, t_reuse=float("inf"), t_launched=0).may_swap_out(22, ["b"], launches)
 
 
 def test_equation_1_is_68_percent():

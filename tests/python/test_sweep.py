@@ -111,7 +111,9 @@ def test_the_command_writes_the_same_folder_with_any_number_of_processes(experim
 
 
 def test_a_point_is_identified_by_the_content_of_its_trace(experiment: Experiment, tmp_path: Path) -> None:
-    """A resumed run reuses finished points only if the content of the files that they read is unchanged."""
+    """A resumed run reuses finished points only if the content of the files that they read is
+    unchanged.
+    """
     ran: list[int] = []
 
     def counted(batches: list[Batch], options: Options) -> Iterator[tuple[Batch, WorldResult]]:
@@ -225,7 +227,9 @@ def test_the_command(experiment: Experiment, tmp_path: Path) -> None:
 
 
 def test_a_folder_of_points_can_be_resumed_with_other_points(experiment: Experiment, tmp_path: Path) -> None:
-    """Finished points are reused by their identity, even if other points are requested in the next run."""
+    """Finished points are reused by their identity, even if other points are requested in the next
+    run.
+    """
     csv_trace(tmp_path / "t.csv")
     (tmp_path / "e.toml").write_text("[[design]]\npolicy = 'lru'\n[workload]\ntrace = 't.csv'\n[vary]\n'machine.dram' = ['20%', '50%']\n")
     store = Store(tmp_path / "out")

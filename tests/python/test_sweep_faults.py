@@ -30,7 +30,8 @@ def experiment(tmp_path: Path) -> Experiment:
 
 
 def interrupted(call: list[str | Path], parts: Path, blow: signal.Signals, alone: bool = False) -> tuple[int, str] | None:
-    """Send a run the signal once two points are saved. Returns its exit code and messages; None if it finished before.
+    """Send a run the signal once two points are saved. Returns its exit code and messages; None if
+    it finished before.
 
     SIGKILL is also sent to its workers, unless `alone`.
     """
@@ -74,14 +75,17 @@ def test_a_resumed_run_after_a_kill_gives_the_same_bytes(experiment: Experiment,
 
 
 def test_one_run_at_a_time_writes_into_a_folder(experiment: Experiment, tmp_path: Path) -> None:
-    """Of two concurrent runs in one folder, one continues, and its folder equals that of an undisturbed run."""
+    """Of two concurrent runs in one folder, one continues, and its folder equals that of an
+    undisturbed run.
+    """
     first = Store(tmp_path / "held")
     swaplab("run", tmp_path / "sweep.toml", "-o", tmp_path / "held", "--resume").refuses("held: another run is writing into it", code=1)
     first.abandon()
     call = [SWAPLAB, "run", tmp_path / "sweep.toml", "--jobs", "1", "-o", tmp_path / "both", "--resume"]
     pair = [subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     messages = [one.communicate(timeout=120)[1] for one in pair]
-    # The later one may start after the first has ended; then it finds a complete run and writes it again.
+    # The later one may start after the first has ended; then it finds a complete run and writes it
+    # again.
     assert all(one.returncode == 0 or "another run is writing into it" in said for one, said in zip(pair, messages, strict=True)), messages
     assert 0 in [one.returncode for one in pair]
     assert swaplab("run", tmp_path / "sweep.toml", "--jobs", "1", "-o", tmp_path / "whole").code == 0
@@ -120,7 +124,9 @@ def test_a_killed_worker_causes_no_missing_or_duplicate_rows_and_leaves_no_files
 
 
 def test_a_worker_killed_in_the_middle_of_a_message_is_replaced(experiment: Experiment) -> None:
-    """Its result is larger than the pipe's buffer, so it blocks in the middle of the message until it is read."""
+    """Its result is larger than the pipe's buffer, so it blocks in the middle of the message until
+    it is read.
+    """
     texts = [experiments.dumped(experiments.at(experiment, point)) for point in experiments.points(experiment)]
     batches: list[Batch] = [("replay", list(enumerate(texts * 20))) for _ in range(2)]
     runs = process_pool(2)(batches, Options())
@@ -151,7 +157,8 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same(experiment: Experimen
         def killing(batches: list[Batch], options: Options) -> Iterator[tuple[Batch, WorldResult]]:
             single: list[Batch] = [(key, [point]) for key, points in batches for point in points]
             for count, found in enumerate(on_cluster(single, options)):
-                # The cluster has few batches at any time, so its memory does not grow with the sweep.
+                # The cluster has few batches at any time, so its memory does not grow with the
+                # sweep.
                 assert len(cluster.scheduler.tasks) <= 12
                 if count == 3:
                     os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
@@ -170,7 +177,9 @@ def test_workers_end_with_the_run_that_was_killed(experiment: Experiment, tmp_pa
 
 
 def test_a_link_as_folder_of_parts_is_refused(experiment: Experiment, tmp_path: Path) -> None:
-    """The content of the folder of parts is deleted at the end, so a link there must not be followed."""
+    """The content of the folder of parts is deleted at the end, so a link there must not be
+    followed.
+    """
     mine, run = tmp_path / "mine", tmp_path / "run"
     mine.mkdir()
     run.mkdir()

@@ -1,4 +1,6 @@
-"""`swaplab trace fit app`: an app model is fitted to a capture of a program with known launch and resume sets."""
+"""`swaplab trace fit app`: an app model is fitted to a capture of a program with known launch and
+resume sets.
+"""
 
 import json
 import shutil
@@ -14,8 +16,8 @@ SWAPLAB = Path(sys.executable).parent / "swaplab"
 PYTHON = "/usr/bin/python3"
 needs = pytest.mark.skipif(not (shutil.which("qemu-x86_64") and Path(PYTHON).exists()), reason="qemu-user or /usr/bin/python3 is missing")
 
-#: A program with 12 MiB and 4 MiB. For each line of input it writes the 4 MiB again, then answers. It is killed at the end, because a
-#: normal exit would be part of the last resume.
+#: A program with 12 MiB and 4 MiB. For each line of input it writes the 4 MiB again, then answers.
+#: It is killed at the end, because a normal exit would be part of the last resume.
 APP = """
 import os, sys
 cold, hot = bytearray(12 << 20), bytearray(4 << 20)

@@ -1,4 +1,6 @@
-"""`swaplab exec` on unusual behavior of programs: each case must give the same output natively and under the pager."""
+"""`swaplab exec` on unusual behavior of programs: each case must give the same output natively and
+under the pager.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ def test_a_limited_address_space_is_shared_with_the_program(tmp_path, unusual, k
 
 
 def test_a_peak_between_two_polls_is_counted(tmp_path, unusual):
-    """40 of 64 MiB are used briefly. No pager thread runs, so the peak is only visible when the memory is freed."""
+    """40 of 64 MiB are used briefly. No pager thread runs, so the peak is only visible when the
+    memory is freed.
+    """
     (tmp_path / "p.c").write_text(PEAK)
     subprocess.run([program("gcc"), "-O1", "-o", tmp_path / "p", tmp_path / "p.c"], check=True)
     paged([str(tmp_path / "p")], "64MiB", stats=tmp_path / "s.json")

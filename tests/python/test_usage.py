@@ -1,4 +1,6 @@
-"""Usage of the command line: help of every command, consistent names of options, usage errors, completion."""
+"""Usage of the command line: help of every command, consistent names of options, usage errors,
+completion.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +99,9 @@ def test_each_option_has_one_name() -> None:
 
 
 def test_an_option_has_the_same_metavar_in_every_command() -> None:
-    """An option has the same metavar in every command, except switches, and outputs, which are files or folders."""
+    """An option has the same metavar in every command, except switches, and outputs, which are
+    files or folders.
+    """
     found: dict[str, dict[str, list[str]]] = {}
 
     def collect(command: object, name: str) -> None:

@@ -27,7 +27,8 @@ FACTS = Facts(reserved_base=8 * MIB, reserved_share=0.02, used_base=16 * MIB, us
 
 
 def test_a_close_phone_on_a_steady_kernel_is_equivalent() -> None:
-    # Differences 40, 50, 60: mean 50 of 1000, deviation 10, half-width T x 10 / sqrt(3) = 24.8: from 2.5 % to 7.5 %.
+    # Differences 40, 50, 60: mean 50 of 1000, deviation 10, half-width T x 10 / sqrt(3) = 24.8:
+    # from 2.5 % to 7.5 %.
     found = judge(TRAFFIC, [990, 1000, 1010], [991, 1001, 1011], [1030, 1050, 1070])
     assert found.error == pytest.approx(0.05)
     assert found.half == pytest.approx(T * 10 / math.sqrt(3) / 1000, rel=1e-4)
@@ -83,7 +84,8 @@ def test_tau_ties_overlapping_intervals() -> None:
 
 
 def drawn(order: tuple[str, ...]) -> Drawn:
-    # 4 MiB, a quarter of files, half hot: 384 hot and 384 cold anonymous pages, 128 hot and 128 cold file pages.
+    # 4 MiB, a quarter of files, half hot: 384 hot and 384 cold anonymous pages, 128 hot and 128
+    # cold file pages.
     apps = tuple(DrawnApp(name, 4, 0.25, 0.5, 0.3, 1) for name in ("a", "b"))
     return Drawn("d", apps, 192 * MIB, 1.0, 60, "off", ("zram:size=96MiB",), order, "generated")
 
@@ -91,7 +93,8 @@ def drawn(order: tuple[str, ...]) -> Drawn:
 def test_null_predictors() -> None:
     of = drawn(("a", "b"))
     assert touched(of) == 2 * 384
-    # Everything fits in 2048 frames. With 1024, the second round's `a` has its own cold blocks, b's four and its own hot ones behind it.
+    # Everything fits in 2048 frames. With 1024, the second round's `a` has its own cold blocks, b's
+    # four and its own hot ones behind it.
     assert stack_distance(of, 2048) == 0
     assert stack_distance(of, 1024) == 2 * 384
     assert skill(1000, 1100, (0, 600)) == 0.25

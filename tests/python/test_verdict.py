@@ -1,4 +1,6 @@
-"""Verdicts: a winner only if the evidence separates it; intervals against tables, differences by hand."""
+"""Verdicts: a winner only if the evidence separates it; intervals against tables, differences by
+hand.
+"""
 
 from __future__ import annotations
 
@@ -72,11 +74,14 @@ def test_no_winner_without_evidence() -> None:
 
 
 def test_seeds_pair_designs_of_one_world() -> None:
-    """Users differ more than designs, but each user is 10 ms faster: intervals overlap, and the paired difference excludes 0."""
+    """Users differ more than designs, but each user is 10 ms faster: intervals overlap, and the
+    paired difference excludes 0.
+    """
     users = [100.0, 200, 300, 400]
     rows = [d.phone_row("a", users, half=120.0), d.phone_row("b", [one - 10 + at % 2 for at, one in enumerate(users)], half=120.0)]
     assert judge(rows).winner == "b"
-    # Seeds of a recorded user draw app sizes; they are not other users, and the world gives no interval.
+    # Seeds of a recorded user draw app sizes; they are not other users, and the world gives no
+    # interval.
     assert judge([d.phone_row("a", users), d.phone_row("b", [one - 10 for one in users])]).winner is None
 
 

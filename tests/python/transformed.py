@@ -1,4 +1,6 @@
-"""Random page traces and transformations of them, for tests that relate the result of one replay to the result of another."""
+"""Random page traces and transformations of them, for tests that relate the result of one replay to
+the result of another.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ def traces(draw: st.DrawFn) -> list[Reference]:
     """Draw loops and skewed references over 12 to 24 pages, on which policies differ."""
     parts = draw(st.lists(st.tuples(st.integers(0, PAGES - 1), st.integers(1, PAGES), st.integers(1, 3)), min_size=2, max_size=6))
     rng = random.Random(draw(st.integers(0, 1 << 16)))
-    pages = list(range(12))  # more than the frames of any test, as a size above the footprint is cut to it
+    # more than the frames of any test, as a size above the footprint is cut to it
+    pages = list(range(12))
     for first, length, rounds in parts:
         pages += [(first + step) % PAGES for step in range(length)] * rounds
         pages += [int(PAGES * rng.random() ** 3) for _ in range(rng.randint(0, 20))]
@@ -45,7 +48,9 @@ def counts(
     swap: list[str] | None = None,
     first_touch: str = "charged",
 ) -> list[Flat]:
-    """Replay a trace under each policy at each size in frames (and each scheme, whose first touches are zero-filled)."""
+    """Replay a trace under each policy at each size in frames (and each scheme, whose first touches
+    are zero-filled).
+    """
     options: dict[str, object] = {"signal": "exact", "first_touch": "zero-fill" if swap else first_touch}
     if not swap:
         options["swap_device"] = "optane-m10"

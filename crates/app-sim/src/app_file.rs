@@ -49,11 +49,12 @@ pub fn write_data(shape: &Shape, path: &Path) -> io::Result<()> {
     file.flush()
 }
 
-/// Map the file as code, whose pages the kernel keeps longer; as data if the file system does not permit execution.
+/// Map the file as code, whose pages the kernel keeps longer; as data if the file system does not
+/// permit execution.
 #[allow(unsafe_code)] // Apps map their files, so this one does too.
 fn map_code(file: &File) -> io::Result<Mmap> {
-    // SAFETY: the file is this app's own, and nobody writes to it while the app runs. If it were truncated, SIGBUS would end the app; if it
-    // were changed, the check of its content would fail.
+    // SAFETY: the file is this app's own, and nobody writes to it while the app runs. If it were
+    // truncated, SIGBUS would end the app; if it were changed, the check of its content would fail.
     unsafe { MmapOptions::new().map_exec(file) }.or_else(|_| map_data(file))
 }
 

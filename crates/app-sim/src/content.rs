@@ -1,8 +1,9 @@
-//! The content of pages: a few repeated phrases with noise between them, as in the pages of programs.
+//! The content of pages: a few repeated phrases with noise between them, as in the pages of
+//! programs.
 //!
-//! lz4 encodes the writable pages of Python, node, Redis and Chromium (measured: 3,800 pages of each, Redis 1,044) as 190 to 270 copies
-//! per page of 14 to 18 bytes on average. A page of one repeated word and noise would compress to the same size, but in a quarter of the
-//! time.
+//! lz4 encodes the writable pages of Python, node, Redis and Chromium (measured: 3,800 pages of
+//! each, Redis 1,044) as 190 to 270 copies per page of 14 to 18 bytes on average. A page of one
+//! repeated word and noise would compress to the same size, but in a quarter of the time.
 
 use crate::dice::Dice;
 
@@ -15,7 +16,8 @@ const PHRASE: (usize, usize) = (8, 24);
 const PHRASES: usize = 8;
 /// Size in bytes of a phrase's repetition in lz4's format: a token and a distance.
 const COPY: f64 = 3.0;
-/// Number of template pages. Content is copied from them, as generating it would take longer than most programs take to fill a page.
+/// Number of template pages. Content is copied from them, as generating it would take longer than
+/// most programs take to fill a page.
 const TEMPLATES: u64 = 16;
 
 /// A generator of the content of an app's pages.
@@ -26,7 +28,8 @@ pub enum Content {
 }
 
 impl Content {
-    /// A generator of pages that a compressor shrinks by the share `compressible`, from 0 (noise) to 1 (same-filled).
+    /// A generator of pages that a compressor shrinks by the share `compressible`, from 0 (noise)
+    /// to 1 (same-filled).
     pub fn new(seed: u64, compressible: f64) -> Content {
         if compressible >= 1.0 {
             return Content::Same;
@@ -34,7 +37,8 @@ impl Content {
         Content::Templates((0..TEMPLATES).map(|number| template(seed.wrapping_mul(TEMPLATES) ^ number, compressible)).collect())
     }
 
-    /// Fill a page with the content for `stamp`. Different stamps give different content: a template with one word changed.
+    /// Fill a page with the content for `stamp`. Different stamps give different content: a
+    /// template with one word changed.
     pub fn fill(&self, words: &mut [u64], stamp: u64) {
         let mut dice = Dice(stamp);
         match self {
@@ -60,10 +64,12 @@ fn template(seed: u64, compressible: f64) -> [u64; WORDS] {
     words
 }
 
-/// Overwrite parts of the noise with phrases from its start, so that a compressor shrinks it by `share`.
+/// Overwrite parts of the noise with phrases from its start, so that a compressor shrinks it by
+/// `share`.
 ///
-/// `n` repetitions of `c` bytes each are compressed to `n COPY` bytes. So `n = s z / (c - COPY)` repetitions shrink the size `z` by the
-/// share `s`. If they do not fit, `c` is made larger, and there is no noise between them.
+/// `n` repetitions of `c` bytes each are compressed to `n COPY` bytes. So `n = s z / (c - COPY)`
+/// repetitions shrink the size `z` by the share `s`. If they do not fit, `c` is made larger, and
+/// there is no noise between them.
 fn repeat(bytes: &mut [u8], dice: &mut Dice, share: f64) {
     let size = bytes.len() as f64;
     let left = (1.0 - share) * size;

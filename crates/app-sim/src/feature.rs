@@ -31,13 +31,15 @@ pub struct Feature {
     /// Share of the pages that a resume accesses.
     #[cfg_attr(feature = "cli", arg(long, default_value_t = Feature::default().resume_set))]
     pub resume_set: f64,
-    /// Place hot pages next to each other and access them in order, as in a profile-guided layout; otherwise they are scattered.
+    /// Place hot pages next to each other and access them in order, as in a profile-guided layout;
+    /// otherwise they are scattered.
     #[cfg_attr(feature = "cli", arg(long))]
     pub hot_first: bool,
     /// Number of consecutive pages that are accessed together; readahead can profit from them.
     #[cfg_attr(feature = "cli", arg(long, default_value_t = Feature::default().run))]
     pub run: u64,
-    /// Number of pages of a second file that each foreground use rewrites, without waiting for write-back.
+    /// Number of pages of a second file that each foreground use rewrites, without waiting for
+    /// write-back.
     #[cfg_attr(feature = "cli", arg(long, default_value_t = Feature::default().saved_pages))]
     pub saved_pages: u64,
     /// Seed of the content and the order of pages.

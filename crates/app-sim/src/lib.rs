@@ -1,6 +1,7 @@
-//! An app whose use of memory is set by options (SwapBench's "application category"). It has a checksum of each page, so that a swap scheme
-//! that corrupts a page is detected. The command `swaplab-app` runs it on the machine's own kernel; the guest of the world `vm` links it.
-//! So both use the same model.
+//! An app whose use of memory is set by options (SwapBench's "application category"). It has a
+//! checksum of each page, so that a swap scheme that corrupts a page is detected. The command
+//! `swaplab-app` runs it on the machine's own kernel; the guest of the world `vm` links it. So both
+//! use the same model.
 
 mod app_file;
 mod content;

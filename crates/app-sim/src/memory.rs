@@ -1,4 +1,5 @@
-//! The pages of `swaplab-app`: their content, the order of accesses, and the check of each accessed page.
+//! The pages of `swaplab-app`: their content, the order of accesses, and the check of each accessed
+//! page.
 
 use crate::app_file::AppFile;
 use crate::content::{Content, PAGE, WORDS};
@@ -63,7 +64,8 @@ impl Memory {
         checked
     }
 
-    /// Resume: access the hot runs, then random other runs that were accessed before, up to the size of the resume set.
+    /// Resume: access the hot runs, then random other runs that were accessed before, up to the
+    /// size of the resume set.
     pub fn resume(&mut self) -> Checked {
         let mut checked = Checked::default();
         let (wanted, hot) = (self.runs(self.shape.resume_set), self.hot());
@@ -75,8 +77,8 @@ impl Memory {
         checked
     }
 
-    /// Use about `count` pages in the foreground: half of the runs are new until the footprint is reached, and four fifths of the others
-    /// are hot.
+    /// Use about `count` pages in the foreground: half of the runs are new until the footprint is
+    /// reached, and four fifths of the others are hot.
     pub fn work(&mut self, count: u64) -> io::Result<Checked> {
         let mut checked = Checked::default();
         while checked.pages < count {
@@ -186,7 +188,8 @@ fn scattered(shape: &Shape, dice: &mut Dice) -> Vec<u32> {
     order
 }
 
-/// The order for `hot_first`: hot runs of the file, hot anonymous runs, other anonymous runs, other runs of the file.
+/// The order for `hot_first`: hot runs of the file, hot anonymous runs, other anonymous runs, other
+/// runs of the file.
 fn hot_first(shape: &Shape, file_pages: u64) -> Vec<u32> {
     let (files, all) = (file_pages.div_ceil(shape.run) as u32, shape.pages.div_ceil(shape.run) as u32);
     let hot_in_all = (f64::from(all) * shape.hot_share) as u32;
@@ -195,7 +198,8 @@ fn hot_first(shape: &Shape, file_pages: u64) -> Vec<u32> {
     [0..hot_files, files..hot_rest, hot_rest..all, hot_files..files].into_iter().flatten().collect()
 }
 
-/// A checksum that detects a changed bit and swapped words. It is never 0, which means "not accessed yet".
+/// A checksum that detects a changed bit and swapped words. It is never 0, which means "not
+/// accessed yet".
 fn checksum(words: impl Iterator<Item = u64>) -> u64 {
     words.fold(1u64, |sum, word| (sum.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)).max(1)
 }
@@ -294,7 +298,8 @@ mod tests {
         memory.resume();
         let mut changed: Vec<u32> = (0..100).filter(|page| memory.sums[*page] != before[*page]).map(|page| page as u32 / 4).collect();
         changed.dedup();
-        let mut hot: Vec<u32> = memory.order[..5].iter().copied().filter(|run| *run >= 5).collect(); // runs 0 to 4 are the file's
+        // runs 0 to 4 are the file's
+        let mut hot: Vec<u32> = memory.order[..5].iter().copied().filter(|run| *run >= 5).collect();
         hot.sort_unstable();
         assert_eq!(changed, hot);
     }

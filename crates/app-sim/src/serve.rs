@@ -1,4 +1,5 @@
-//! The app's protocol: it writes `ready` after accessing the launch set, and then one line for each line of input.
+//! The app's protocol: it writes `ready` after accessing the launch set, and then one line for each
+//! line of input.
 
 use crate::memory::{Checked, Memory};
 use crate::shape::Shape;
@@ -8,8 +9,9 @@ use swaplab_vocab::{BadInput, Result};
 
 /// Run the app until its input ends or says `quit`.
 ///
-/// Requests are `resume` (access the resume set), `work N` (foreground use of N pages), `verify` (check every page accessed so far). The
-/// answer is `ok pages=N bad=M`: N pages were accessed, and M of them had wrong content.
+/// Requests are `resume` (access the resume set), `work N` (foreground use of N pages), `verify`
+/// (check every page accessed so far). The answer is `ok pages=N bad=M`: N pages were accessed, and
+/// M of them had wrong content.
 pub fn serve(shape: Shape, data: &Path, input: impl BufRead, mut output: impl Write) -> Result<()> {
     let failed = |error| BadInput::io(data.display().to_string(), error);
     let mut memory = Memory::open(shape, data).map_err(failed)?;

@@ -13,8 +13,9 @@ pub struct Shape {
     pub compressibility: f64,
     pub launch_set: f64,
     pub resume_set: f64,
-    /// Whether hot pages are next to each other, at the start of the file and of anonymous memory, and accessed in order. Then the
-    /// hot pages of the file are code and its others data. Otherwise hot pages are scattered, and all of the file is code.
+    /// Whether hot pages are next to each other, at the start of the file and of anonymous memory,
+    /// and accessed in order. Then the hot pages of the file are code and its others data.
+    /// Otherwise hot pages are scattered, and all of the file is code.
     pub hot_first: bool,
     /// Number of pages of the second file, which each foreground use rewrites.
     pub saved_pages: u64,

@@ -1,11 +1,13 @@
-//! The history of launches by app, which the framework of A2S hands to the kernel (Kim et al. 2017, Section 4.2).
+//! The history of launches by app, which the framework of A2S hands to the kernel (Kim et al. 2017,
+//! Section 4.2).
 
 use swaplab_vocab::AppId;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Of {
     launches: u64,
-    /// Number of launches of other apps between successive launches of this one, summed over all its launches.
+    /// Number of launches of other apps between successive launches of this one, summed over all
+    /// its launches.
     gaps: u64,
     /// The number of launches of any app before this app's last one.
     last: u64,
@@ -37,9 +39,10 @@ impl History {
         self.apps.get(usize::from(app)).map_or(0, |of| of.launches)
     }
 
-    /// The average number of launches of other apps between two launches of `app`, including those since its last launch:
-    /// (launches x average + launches since) / (launches + 1), as in the paper's example. `strict` weights the average by the number of
-    /// gaps, which is one less than the number of launches. The result is 0 for an app that was never launched.
+    /// The average number of launches of other apps between two launches of `app`, including those
+    /// since its last launch: (launches x average + launches since) / (launches + 1), as in the
+    /// paper's example. `strict` weights the average by the number of gaps, which is one less than
+    /// the number of launches. The result is 0 for an app that was never launched.
     pub fn current_average(&self, app: AppId, strict: bool) -> f64 {
         let Some(of) = self.apps.get(usize::from(app)).filter(|of| of.launches > 0) else { return 0.0 };
         let average = if of.launches > 1 { of.gaps as f64 / (of.launches - 1) as f64 } else { 0.0 };

@@ -14,14 +14,16 @@ pub enum Start {
     Resume,
 }
 
-/// Android's limits on live apps. The defaults are those of A2S (Kim et al. 2017, Section 5.3), 22 apps: the one in front, the previous
-/// one, the home screen, 16 cached apps and 3 that run a service.
+/// Android's limits on live apps. The defaults are those of A2S (Kim et al. 2017, Section 5.3), 22
+/// apps: the one in front, the previous one, the home screen, 16 cached apps and 3 that run a
+/// service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
     /// Maximum number of cached apps without a service (A2S: 16).
     pub cached: u64,
-    /// The number of apps that run a service while in the background (A2S: 3). They are drawn at random.
+    /// The number of apps that run a service while in the background (A2S: 3). They are drawn at
+    /// random.
     pub services: u64,
 }
 
@@ -66,7 +68,8 @@ impl Launcher {
         Launcher { spread, ..self }
     }
 
-    /// The user launches `app` from the home screen. A process without UI has no activity to resume: its start is a cold one.
+    /// The user launches `app` from the home screen. A process without UI has no activity to
+    /// resume: its start is a cold one.
     pub fn launch(&mut self, app: AppId) -> Start {
         let resumes = self.is_live(app) && !std::mem::take(&mut self.without_ui[usize::from(app)]);
         self.live.retain(|a| *a != app);
@@ -83,8 +86,8 @@ impl Launcher {
         }
     }
 
-    /// The activity manager starts the process of `app`, which is not live, for its service alone. It has the score of a service until the
-    /// user launches the app.
+    /// The activity manager starts the process of `app`, which is not live, for its service alone.
+    /// It has the score of a service until the user launches the app.
     pub fn restart_service(&mut self, app: AppId) {
         debug_assert!(!self.is_live(app));
         self.live.push(app);
@@ -98,7 +101,8 @@ impl Launcher {
         }
     }
 
-    /// All cached apps from the least recently used one on if there are more of them than the limit, else none.
+    /// All cached apps from the least recently used one on if there are more of them than the
+    /// limit, else none.
     pub fn over_limit(&self) -> Option<Vec<AppId>> {
         let cached = self.from(self.scores().cached);
         (cached.len() > self.cached_limit).then_some(cached)
@@ -129,8 +133,8 @@ impl Launcher {
         self.live.contains(&app)
     }
 
-    /// `oom_score_adj`: foreground 0, service 500, previous 700, cached from 900 up by how long ago it was used; other scores with
-    /// [`AdjSpread::OomAdj`].
+    /// `oom_score_adj`: foreground 0, service 500, previous 700, cached from 900 up by how long ago
+    /// it was used; other scores with [`AdjSpread::OomAdj`].
     pub fn adjustment(&self, app: AppId) -> u32 {
         if self.foreground == Some(app) {
             0
@@ -157,7 +161,8 @@ impl Launcher {
         self.spread.scores()
     }
 
-    /// The difference between the `oom_score_adj` of a cached app and that of the most recently used cached app.
+    /// The difference between the `oom_score_adj` of a cached app and that of the most recently
+    /// used cached app.
     fn cached_step(&self, app: AppId) -> u32 {
         let newer = || self.live.iter().rev().take_while(|other| **other != app);
         if self.spread == AdjSpread::ByAge {
@@ -199,7 +204,8 @@ mod tests {
             assert_eq!((phone.adjustment(app), phone.over_limit()), (0, None));
             phone.home();
         }
-        // 2 was in front last; 1 has a service; 0 is the only cached app, which AOSP gives the lowest step. By age it is behind two newer apps.
+        // 2 was in front last; 1 has a service; 0 is the only cached app, which AOSP gives the
+        // lowest step. By age it is behind two newer apps.
         assert_eq!([2, 1, 0].map(|a| phone.adjustment(a)), [PREVIOUS, SERVICE, CACHED]);
         phone = phone.spread(AdjSpread::ByAge);
         assert_eq!([2, 1, 0].map(|a| phone.adjustment(a)), [PREVIOUS, SERVICE, CACHED + 2]);
@@ -213,7 +219,8 @@ mod tests {
         assert_eq!(phone.launch(2), Start::Resume);
         phone.home();
         assert_eq!(phone.launch(0), Start::Cold);
-        // The cached app goes first, then the previous one, then the service, never the one in front.
+        // The cached app goes first, then the previous one, then the service, never the one in
+        // front.
         assert_eq!(victim(&phone, 0), Some(3));
         phone.killed(3);
         assert_eq!(victim(&phone, 0), Some(2));
@@ -240,8 +247,9 @@ mod tests {
         assert_eq!(cached(16), [[0; 5], [1; 5], [3; 5]].concat().into_iter().chain([5]).collect::<Vec<_>>());
     }
 
-    /// Android 4.4 of a Nexus 5 gives five cached apps the `oom_adj` 9, 10, 12, 14 and 15: 9 x 1000 / 17 = 529, 588, 705, 823, and 1000.
-    /// The previous app has 7 (411), one with a service 5 (294).
+    /// Android 4.4 of a Nexus 5 gives five cached apps the `oom_adj` 9, 10, 12, 14 and 15: 9 x 1000
+    /// / 17 = 529, 588, 705, 823, and 1000. The previous app has 7 (411), one with a service 5
+    /// (294).
     #[test]
     fn scores_of_oom_adj_by_hand() {
         let mut phone = phone(99, 7, &[0]).spread(AdjSpread::OomAdj);
@@ -254,8 +262,8 @@ mod tests {
         assert_eq!(AdjSpread::Aosp.scores(), Scores { service: 500, previous: 700, cached: 900 });
     }
 
-    /// App 0 is killed and its service restarted: it is live at 500, also where it had been cached, and its next launch is a cold start,
-    /// after which it is cached again.
+    /// App 0 is killed and its service restarted: it is live at 500, also where it had been cached,
+    /// and its next launch is a cold start, after which it is cached again.
     #[test]
     fn a_restarted_service_has_no_ui() {
         let mut phone = phone(99, 3, &[]);

@@ -1,5 +1,6 @@
-//! Android's decisions about apps: which apps are alive, how important each one is, which one is killed when memory is low, and which apps'
-//! pages may be swapped out. This crate does not depend on page frames or devices.
+//! Android's decisions about apps: which apps are alive, how important each one is, which one is
+//! killed when memory is low, and which apps' pages may be swapped out. This crate does not depend
+//! on page frames or devices.
 
 pub mod a2s;
 pub mod acclaim;

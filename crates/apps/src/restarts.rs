@@ -1,19 +1,24 @@
 //! When the activity manager restarts the services of killed apps (`START_STICKY`).
 //!
-//! Source: AOSP services/core/java/com/android/server/am/ActiveServices.java, `scheduleServiceRestartLocked` (Android 4.4: constants
-//! `SERVICE_RESTART_DURATION`, `SERVICE_RESET_RUN_DURATION`, `SERVICE_RESTART_DURATION_FACTOR`, `SERVICE_MIN_RESTART_TIME_BETWEEN`), the same
-//! values in ActivityManagerConstants.java of Android 8 to 15 (`DEFAULT_SERVICE_RESTART_DURATION` and so on).
-//! Deviations: a service has handled all of its start requests when it is killed; none is stopped, and none loses its score after 30 minutes
-//! without activity (`MAX_SERVICE_INACTIVITY`); Android 12 and later add a delay while memory is low, which is left out.
+//! Source: AOSP services/core/java/com/android/server/am/ActiveServices.java,
+//! `scheduleServiceRestartLocked` (Android 4.4: constants `SERVICE_RESTART_DURATION`,
+//! `SERVICE_RESET_RUN_DURATION`, `SERVICE_RESTART_DURATION_FACTOR`,
+//! `SERVICE_MIN_RESTART_TIME_BETWEEN`), the same values in ActivityManagerConstants.java of Android
+//! 8 to 15 (`DEFAULT_SERVICE_RESTART_DURATION` and so on).
+//! Deviations: a service has handled all of its start requests when it is killed; none is stopped,
+//! and none loses its score after 30 minutes without activity (`MAX_SERVICE_INACTIVITY`); Android
+//! 12 and later add a delay while memory is low, which is left out.
 
 use swaplab_vocab::AppId;
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// `SERVICE_RESTART_DURATION`: delay of the first restart.
 const FIRST_NS: u64 = SECOND_NS;
-/// `SERVICE_RESTART_DURATION_FACTOR`: growth of the delay with each kill of a service that has not run for long.
+/// `SERVICE_RESTART_DURATION_FACTOR`: growth of the delay with each kill of a service that has not
+/// run for long.
 const FACTOR: u64 = 4;
-/// `SERVICE_RESET_RUN_DURATION`: a service that has run for longer is restarted after the first delay again.
+/// `SERVICE_RESET_RUN_DURATION`: a service that has run for longer is restarted after the first
+/// delay again.
 const RESET_NS: u64 = 60 * SECOND_NS;
 /// `SERVICE_MIN_RESTART_TIME_BETWEEN`: least time between the restarts of two services.
 const BETWEEN_NS: u64 = 10 * SECOND_NS;
@@ -63,7 +68,8 @@ impl Restarts {
         self.services[at] = Service { delay_ns: due_ns - now_ns, due_ns: Some(due_ns), ..service };
     }
 
-    /// The next restart that is due at `now_ns`: its time and its app. It stays due until [`started`](Self::started).
+    /// The next restart that is due at `now_ns`: its time and its app. It stays due until
+    /// [`started`](Self::started).
     pub fn due(&self, now_ns: u64) -> Option<(u64, AppId)> {
         let due = (0..).zip(&self.services).filter_map(|(app, service): (AppId, _)| service.due_ns.map(|due_ns| (due_ns, app)));
         due.filter(|(due_ns, _)| *due_ns <= now_ns).min()
@@ -76,8 +82,9 @@ mod tests {
 
     const S: u64 = SECOND_NS;
 
-    /// Killed at 0 s it is due at 1 s; killed at 30 s after 29 s of running, at 34 s; killed at 40 s, 16 s later. It then runs for 64 s, more
-    /// than a minute, so that the delay is one second again.
+    /// Killed at 0 s it is due at 1 s; killed at 30 s after 29 s of running, at 34 s; killed at 40
+    /// s, 16 s later. It then runs for 64 s, more than a minute, so that the delay is one second
+    /// again.
     #[test]
     fn delays_grow_fourfold_until_a_service_has_run_for_a_minute() {
         let mut restarts = Restarts::new(&[true]);
@@ -92,8 +99,9 @@ mod tests {
         assert_eq!((due, restarts.due(u64::MAX)), (vec![1, 34, 56, 121], None));
     }
 
-    /// Three services are killed at once: they are due after 1, 11 and 21 s. The second one's delay is then 11 s, so that a kill at 15 s
-    /// makes it due at 15 + 44 = 59 s. A service that is not sticky is never due.
+    /// Three services are killed at once: they are due after 1, 11 and 21 s. The second one's delay
+    /// is then 11 s, so that a kill at 15 s makes it due at 15 + 44 = 59 s. A service that is not
+    /// sticky is never due.
     #[test]
     fn restarts_are_ten_seconds_apart() {
         let mut restarts = Restarts::new(&[true, true, true, false]);

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// `oom_score_adj` of an app with a service: `SERVICE_ADJ` of AOSP's `ProcessList`. `PREVIOUS_APP_ADJ` and `CACHED_APP_MIN_ADJ` follow.
+/// `oom_score_adj` of an app with a service: `SERVICE_ADJ` of AOSP's `ProcessList`.
+/// `PREVIOUS_APP_ADJ` and `CACHED_APP_MIN_ADJ` follow.
 pub const SERVICE: u32 = 500;
 pub const PREVIOUS: u32 = 700;
 pub const CACHED: u32 = 900;
@@ -12,15 +13,18 @@ pub const CACHED: u32 = 900;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AdjSpread {
-    /// 900 plus the number of cached apps used more recently, up to 999, so that cached apps have different adjustments.
+    /// 900 plus the number of cached apps used more recently, up to 999, so that cached apps have
+    /// different adjustments.
     ByAge,
-    /// 900, 901, 903, 905 and 906, each for a third of the cached apps (AOSP 4.4 to 9, `ActivityManagerService.updateOomAdjLocked`; up to
-    /// Android 6 the same steps are `oom_adj` 9 to 15). The oldest has 906 only where five apps are cached.
+    /// 900, 901, 903, 905 and 906, each for a third of the cached apps (AOSP 4.4 to 9,
+    /// `ActivityManagerService.updateOomAdjLocked`; up to Android 6 the same steps are `oom_adj` 9
+    /// to 15). The oldest has 906 only where five apps are cached.
     #[default]
     Aosp,
-    /// The same steps up to Android 6, whose `ProcessList` has `oom_adj`: service 5, previous 7, cached 9 to 15. The kernel turns them into
-    /// scores (Linux 3.4, drivers/staging/android/lowmemorykiller.c, `lowmem_oom_adj_to_oom_score_adj`, and fs/proc/base.c,
-    /// `oom_adjust_write`): `oom_adj` x 1000 / 17, and 15 becomes 1000.
+    /// The same steps up to Android 6, whose `ProcessList` has `oom_adj`: service 5, previous 7,
+    /// cached 9 to 15. The kernel turns them into scores (Linux 3.4,
+    /// drivers/staging/android/lowmemorykiller.c, `lowmem_oom_adj_to_oom_score_adj`, and
+    /// fs/proc/base.c, `oom_adjust_write`): `oom_adj` x 1000 / 17, and 15 becomes 1000.
     OomAdj,
 }
 
@@ -45,7 +49,8 @@ impl AdjSpread {
     }
 }
 
-/// `oom_score_adj` by the state of an app; that of a cached app is the least one of the cached apps.
+/// `oom_score_adj` by the state of an app; that of a cached app is the least one of the cached
+/// apps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scores {
     pub service: u32,

@@ -1,5 +1,5 @@
-//! Traces a program that accesses a known set of pages in a known order, by every method, and checks that the trace has exactly these
-//! accesses.
+//! Traces a program that accesses a known set of pages in a known order, by every method, and
+//! checks that the trace has exactly these accesses.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use swaplab_trace::{Block, Mark, Range, Step, Trace};
 
 const ARENA: u64 = 0x10_0000_0000 >> 12;
 
-/// The accesses and mapping changes of touch.c in its arena: R, W by page; M map (A, F, S: class, and the file's page), U unmap, D discard,
-/// V move.
+/// The accesses and mapping changes of touch.c in its arena: R, W by page; M map (A, F, S: class,
+/// and the file's page), U unmap, D discard, V move.
 const OWN: &str = "M0+8A W3 R0 R5 W0 W1 W2 U3+2 M4+1A W4 D0+1 R0 V4+1>12+2 W12 R13 M16+2F1 R17 W17 M18+1S0 R18 M20+10A";
 const BUFFERS: &str = "W20 W21 R21 W28 R29";
 const VECTORS: &str = "W22 W22 W23 W25 W26 R22 R23 R25 R26 W22 W23 W25 W26";
@@ -155,7 +155,8 @@ fn lackey_records_everything_but_vectored_io() {
     }
 }
 
-/// The filter may drop repeated accesses, but not a first access, a first write, or the first access after an unmapping.
+/// The filter may drop repeated accesses, but not a first access, a first write, or the first
+/// access after an unmapping.
 #[test]
 fn a_filter_keeps_first_accesses_and_first_writes() {
     let Some(bench) = bench("cc") else { return };

@@ -1,8 +1,9 @@
-//! Simulated processor caches, as in Cachegrind-based traces: level-one caches for instructions and data, a last level, 64-byte lines,
-//! LRU, write-allocate, write-back. Memory sees a read (or fetch) of the page when a line is filled, and a write when a dirty line
-//! leaves the last level.
+//! Simulated processor caches, as in Cachegrind-based traces: level-one caches for instructions and
+//! data, a last level, 64-byte lines, LRU, write-allocate, write-back. Memory sees a read (or
+//! fetch) of the page when a line is filled, and a write when a dirty line leaves the last level.
 //!
-//! Deviations from real processors: one set of caches for all threads, no prefetch, levels neither inclusive nor exclusive.
+//! Deviations from real processors: one set of caches for all threads, no prefetch, levels neither
+//! inclusive nor exclusive.
 
 use swaplab_vocab::{BadInput, Memory, Op, Result, PAGE_SIZE};
 
@@ -11,7 +12,8 @@ const L1_WAYS: usize = 8;
 const LL_WAYS: usize = 16;
 const EMPTY: u64 = u64::MAX;
 
-/// A set-associative cache. Each set has its lines from most to least recent, each as `line << 1 | dirty`.
+/// A set-associative cache. Each set has its lines from most to least recent, each as
+/// `line << 1 | dirty`.
 struct Level {
     sets: u64,
     ways: usize,
@@ -101,13 +103,15 @@ impl Caches {
         Caches { instructions: first(), data: first(), last: Level::new(sizes.last, LL_WAYS) }
     }
 
-    /// Reference `length` bytes at `address`. `through` is called with each resulting memory reference, (page, operation).
+    /// Reference `length` bytes at `address`. `through` is called with each resulting memory
+    /// reference, (page, operation).
     pub fn touch(&mut self, op: Op, address: u64, length: u64, mut through: impl FnMut(u64, Op)) {
         let page = |line: u64| line >> (12 - LINE_SHIFT);
         for line in address >> LINE_SHIFT..=(address + length.max(1) - 1) >> LINE_SHIFT {
             let first = if op == Op::Fetch { &mut self.instructions } else { &mut self.data };
             let Lookup::Miss { written_back } = first.touch(line, op == Op::Write) else { continue };
-            // A dirty line that leaves level one is written to the last level without a read from memory.
+            // A dirty line that leaves level one is written to the last level without a read from
+            // memory.
             if let Some(Lookup::Miss { written_back: Some(out) }) = written_back.map(|l| self.last.touch(l, true)) {
                 through(page(out), Op::Write);
             }
@@ -141,8 +145,8 @@ mod tests {
         // Lines of pages 1..: the eighth pushes line 0 (dirty) out of level one into the last one.
         for page in 1..=16u64 {
             let got = run(&mut c, Op::Read, page << 12, 1);
-            // Line 0 became recent in the last level when it was written back (at page 7, just before that page's fill), and
-            // leaves it 16 different lines later.
+            // Line 0 became recent in the last level when it was written back (at page 7, just
+            // before that page's fill), and leaves it 16 different lines later.
             assert_eq!(got, [(page, Op::Read)], "page {page}");
         }
         let mut writes = Vec::new();

@@ -1,4 +1,5 @@
-//! The front end of a capture: writes events to a `.slt`, and completes the file however the recording ends.
+//! The front end of a capture: writes events to a `.slt`, and completes the file however the
+//! recording ends.
 
 use crate::lackey::Lackey;
 use crate::maps::Process;
@@ -29,7 +30,8 @@ pub struct Request {
     pub provenance: BTreeMap<String, String>,
 }
 
-/// A label that a user can insert into the trace while the program runs, like an event of a launcher.
+/// A label that a user can insert into the trace while the program runs, like an event of a
+/// launcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Label {
     Launch,
@@ -159,7 +161,8 @@ struct Slt<'a> {
     put: u64,
 }
 
-/// Interval of checks for free disk space in events, and the required space: blocks that are still in memory, plus a reserve.
+/// Interval of checks for free disk space in events, and the required space: blocks that are still
+/// in memory, plus a reserve.
 const CHECK_EVERY: u64 = 1 << 14;
 const RESERVE: u64 = 2 << 20;
 /// Maximum size of a page's entry in the page table at the end of the file, in bytes.
@@ -213,7 +216,8 @@ impl<'a> Slt<'a> {
         self.builder.mark(mark)
     }
 
-    /// Whether the file system of the output has hardly more free space than the end of the file needs.
+    /// Whether the file system of the output has hardly more free space than the end of the file
+    /// needs.
     fn nearly_full(&self) -> bool {
         let mut stat = std::mem::MaybeUninit::<libc::statvfs>::uninit();
         // SAFETY: the path is a C string, and the kernel fills `stat` before it returns 0.

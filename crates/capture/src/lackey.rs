@@ -1,7 +1,8 @@
 //! Reads the output of `valgrind --tool=lackey --trace-mem=yes --trace-syscalls=yes` while it runs.
 //!
-//! Weakness: the program is ahead of the reader by the content of a pipe. `/proc` is therefore read late, and the vectors of `readv` and
-//! similar calls, which are in the program's memory, are ignored.
+//! Weakness: the program is ahead of the reader by the content of a pipe. `/proc` is therefore read
+//! late, and the vectors of `readv` and similar calls, which are in the program's memory, are
+//! ignored.
 
 use crate::recorder::Recorder;
 use crate::stream::Sink;
@@ -35,7 +36,8 @@ impl Lackey {
         Ok(())
     }
 
-    /// `PID,TID](NUMBER) sys_NAME ( ARGUMENTS ) --> [..] Success(0xN)`, or `... --> [async] ...` and later `[async] --> Success(0xN)`.
+    /// `PID,TID](NUMBER) sys_NAME ( ARGUMENTS ) --> [..] Success(0xN)`, or `... --> [async] ...`
+    /// and later `[async] --> Success(0xN)`.
     fn call<S: Sink>(&mut self, text: &str, recorder: &mut Recorder<S>) -> Option<()> {
         let (head, rest) = text.split_once("](")?;
         let thread = number(head.split_once(',')?.1)?;

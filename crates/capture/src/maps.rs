@@ -1,4 +1,5 @@
-//! Mappings of the traced process: the ranges already declared to the trace, and a reader of `/proc` for other ranges.
+//! Mappings of the traced process: the ranges already declared to the trace, and a reader of
+//! `/proc` for other ranges.
 
 use crate::stream::Span;
 use std::collections::BTreeMap;
@@ -54,7 +55,8 @@ pub struct Region {
 }
 
 impl Region {
-    /// A mapping of `file`. Files in memory (shared anonymous memory, memfd) are backed by swap, so their pages count as anonymous.
+    /// A mapping of `file`. Files in memory (shared anonymous memory, memfd) are backed by swap, so
+    /// their pages count as anonymous.
     pub fn of_file(span: Span, shared: bool, file: String, offset: u64) -> Region {
         let in_memory = ["/memfd:", "/dev/zero", "/dev/shm/", "/SYSV", "/anon_hugepage"].iter().any(|p| file.starts_with(p));
         match (in_memory, shared) {
@@ -74,7 +76,8 @@ pub struct Process {
     folder: PathBuf,
     /// Whether its memory may be read, because it is stopped meanwhile.
     stopped: bool,
-    /// Difference between an address in `/proc` and the program's address, a multiple of the page size.
+    /// Difference between an address in `/proc` and the program's address, a multiple of the page
+    /// size.
     pub base: u64,
 }
 

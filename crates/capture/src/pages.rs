@@ -8,7 +8,8 @@ const CACHED: usize = 256;
 
 pub struct Pages {
     indices: FxHashMap<u64, u32>,
-    /// A direct-mapped cache of `indices`: page number and index, at the low bits of the page number.
+    /// A direct-mapped cache of `indices`: page number and index, at the low bits of the page
+    /// number.
     cache: Vec<(u64, u32)>,
     /// By index: the page number.
     numbers: Vec<u64>,

@@ -1,10 +1,13 @@
 //! The QEMU plugin: callbacks for every block, access and system call of the guest.
 //!
-//! `qemu-x86_64 -plugin libswaplab_capture_plugin.so,ring=PATH[,filter=N][,max=N][,l1=BYTES,ll=BYTES] PROGRAM`. The guest's memory
-//! is part of QEMU's memory at a fixed offset (mostly 0), so `/proc/self` describes the guest.
+//! `qemu-x86_64 -plugin
+//! libswaplab_capture_plugin.so,ring=PATH[,filter=N][,max=N][,l1=BYTES,ll=BYTES] PROGRAM`. The
+//! guest's memory is part of QEMU's memory at a fixed offset (mostly 0), so `/proc/self` describes
+//! the guest.
 //!
-//! Most references are to the page of the previous reference. These are only counted, without a lock: the filter's head is an atomic
-//! word. All others take the recorder's lock, so there is a single order of references over all threads.
+//! Most references are to the page of the previous reference. These are only counted, without a
+//! lock: the filter's head is an atomic word. All others take the recorder's lock, so there is a
+//! single order of references over all threads.
 
 use crate::cache::CacheSizes;
 use crate::maps::Process;
@@ -25,9 +28,11 @@ use swaplab_vocab::Op;
 #[used]
 pub static qemu_plugin_version: c_int = 1;
 
-/// Number of counters. If a program has more threads, some share a counter, and the count may be too low.
+/// Number of counters. If a program has more threads, some share a counter, and the count may be
+/// too low.
 const COUNTERS: usize = 4096;
-/// Number of references of a thread after which the recorder processes marks, labels and the limit, even if all references hit.
+/// Number of references of a thread after which the recorder processes marks, labels and the limit,
+/// even if all references hit.
 const TICK: u64 = 1 << 16;
 
 #[repr(align(64))]
@@ -36,7 +41,8 @@ struct Counter(AtomicU64);
 struct Plugin {
     api: Api,
     arch: Arch,
-    /// Whether to record; false in a forked child, and after the front end has ended or the recording is complete.
+    /// Whether to record; false in a forked child, and after the front end has ended or the
+    /// recording is complete.
     live: AtomicBool,
     head: AtomicU64,
     counters: Vec<Counter>,
@@ -62,7 +68,8 @@ thread_local! {
 }
 
 impl Plugin {
-    /// Count `n` references of a thread. Returns whether the recorder should process marks, labels and the limit.
+    /// Count `n` references of a thread. Returns whether the recorder should process marks, labels
+    /// and the limit.
     #[inline]
     fn count(&self, thread: c_uint, n: u64) -> bool {
         // Each thread writes only its own counter; other threads read it.
@@ -127,7 +134,8 @@ extern "C" fn memory_accessed(thread: c_uint, info: MemoryInfo, address: u64, _:
 extern "C" fn block_translated(_: PluginId, block: *mut qemu::Block) {
     let plugin = plugin();
     let api = &plugin.api;
-    // SAFETY: `block` and its instructions live for this callback; indices are below the count QEMU gives.
+    // SAFETY: `block` and its instructions live for this callback; indices are below the count QEMU
+    // gives.
     unsafe {
         let count = (api.block_instructions)(block);
         if count == 0 {
@@ -142,7 +150,8 @@ extern "C" fn block_translated(_: PluginId, block: *mut qemu::Block) {
         let last = (api.block_instruction)(block, count - 1);
         let end = (api.instruction_address)(last) + (api.instruction_size)(last) as u64;
         let code = BlockCode { address: first, length: end.saturating_sub(first).max(1), instructions: count as u64 };
-        // QEMU translates the same code repeatedly. Each code has one entry, which is never freed because QEMU keeps a pointer to it.
+        // QEMU translates the same code repeatedly. Each code has one entry, which is never freed
+        // because QEMU keeps a pointer to it.
         let code: &'static BlockCode =
             plugin.blocks.lock().expect("nothing here panics").entry(code).or_insert_with(|| Box::leak(Box::new(code)));
         (api.on_execution)(block, block_runs, qemu::NO_REGISTERS, code as *const BlockCode as *mut c_void);
@@ -241,7 +250,8 @@ pub unsafe extern "C" fn qemu_plugin_install(id: PluginId, info: *const Info, ar
         eprintln!("swaplab capture: the plugin is loaded twice");
         return -1;
     }
-    // SAFETY: QEMU's registration functions, with callbacks of the declared types that stay for the process's life.
+    // SAFETY: QEMU's registration functions, with callbacks of the declared types that stay for the
+    // process's life.
     unsafe {
         libc::pthread_atfork(None, None, Some(child_forked));
         (api.on_translation)(id, block_translated);

@@ -1,13 +1,15 @@
 //! Measures the error of the filter during a capture.
 //!
-//! The N pages of an LRU filter are exactly the top N of the full stream's LRU stack. The LRU faults of the full stream at C > N frames
-//! thus follow from the filter's misses: a second list has the next C - N pages, which it gets when the filter evicts them, and a page
-//! that misses both is a fault. The result is compared with LRU over the recorded references. References that hit the filter cost
-//! nothing here.
+//! The N pages of an LRU filter are exactly the top N of the full stream's LRU stack. The LRU
+//! faults of the full stream at C > N frames thus follow from the filter's misses: a second list
+//! has the next C - N pages, which it gets when the filter evicts them, and a page that misses both
+//! is a fault. The result is compared with LRU over the recorded references. References that hit
+//! the filter cost nothing here.
 
 use crate::recent::{Recent, Touch};
 
-/// Memory sizes for the measurement in multiples of the filter's entries: the smallest valid one, and two larger ones.
+/// Memory sizes for the measurement in multiples of the filter's entries: the smallest valid one,
+/// and two larger ones.
 const MULTIPLES: [usize; 3] = [8, 32, 128];
 
 /// LRU faults at `frames` of the full stream and of the recorded one.

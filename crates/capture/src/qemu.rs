@@ -1,5 +1,6 @@
-//! The used part of QEMU's plugin API, version 1, declared by hand and looked up in the running QEMU at run time. It cannot be linked,
-//! because this crate is also part of the Python extension, which is not loaded by QEMU.
+//! The used part of QEMU's plugin API, version 1, declared by hand and looked up in the running
+//! QEMU at run time. It cannot be linked, because this crate is also part of the Python extension,
+//! which is not loaded by QEMU.
 
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
 
@@ -48,7 +49,8 @@ macro_rules! api {
                 Ok(Api {
                     $($field: {
                         let address = symbol($symbol).ok_or($symbol)?;
-                        // SAFETY: QEMU's function of this name has this type in every version of the plugin API 1.
+                        // SAFETY: QEMU's function of this name has this type in every version of
+                        // the plugin API 1.
                         unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) $(-> $result)?>(address) }
                     },)*
                 })

@@ -1,4 +1,5 @@
-//! An LRU list of at most a given number of pages, linked by index, so that every operation takes constant time.
+//! An LRU list of at most a given number of pages, linked by index, so that every operation takes
+//! constant time.
 
 const NONE: u32 = u32::MAX;
 /// The value in `next` of a page that is not in the list.
@@ -17,7 +18,8 @@ pub struct Recent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Touch {
     Hit,
-    /// The page was not in the list. If the list was full, its least recent page was evicted and is given here.
+    /// The page was not in the list. If the list was full, its least recent page was evicted and is
+    /// given here.
     Miss(Option<u32>),
 }
 

@@ -21,7 +21,8 @@ pub struct Limits {
 
 /// Number of raw references between two marks that record it.
 const MARK_EVERY: u64 = 1 << 20;
-/// The value of `head` if no page is the filter's head, so that every reference has to be processed.
+/// The value of `head` if no page is the filter's head, so that every reference has to be
+/// processed.
 pub const NO_HEAD: u64 = u64::MAX;
 
 pub struct Recorder<S> {
@@ -48,7 +49,8 @@ impl<S: Sink> Recorder<S> {
             limits,
             caches: limits.caches.map(Caches::new),
             filter: (limits.filter > 0).then(|| Recent::new(limits.filter)),
-            // Behind caches the filter does not see the full stream, so its error would not be that of the trace.
+            // Behind caches the filter does not see the full stream, so its error would not be that
+            // of the trace.
             probes: Probes::new(if limits.caches.is_some() { 0 } else { limits.filter }),
             pages: Pages::default(),
             declared: Declared::default(),
@@ -69,13 +71,14 @@ impl<S: Sink> Recorder<S> {
         self.open
     }
 
-    /// `page << 1 | written` of the filter's most recent page. Another such reference to this page has no effect.
+    /// `page << 1 | written` of the filter's most recent page. Another such reference to this page
+    /// has no effect.
     pub fn head(&self) -> u64 {
         self.head
     }
 
-    /// Note that the program has made `raw` references. Records that number at intervals, processes requested labels, and ends the
-    /// recording at the limit.
+    /// Note that the program has made `raw` references. Records that number at intervals, processes
+    /// requested labels, and ends the recording at the limit.
     #[inline]
     pub fn progress(&mut self, raw: u64) {
         let before = std::mem::replace(&mut self.raw, raw);
@@ -109,7 +112,8 @@ impl<S: Sink> Recorder<S> {
         let page = self.page(number);
         if let Some(filter) = &mut self.filter {
             let write = op.is_write();
-            // The first reference to a page after a label is always recorded, because the part after a label must contain all its pages.
+            // The first reference to a page after a label is always recorded, because the part
+            // after a label must contain all its pages.
             let first = std::mem::replace(&mut self.pages.labels[page as usize], self.labels) != self.labels;
             match filter.touch(page) {
                 Touch::Hit if !first && (!write || self.pages.written[page as usize]) => {
@@ -187,7 +191,8 @@ impl<S: Sink> Recorder<S> {
         self.put(&Event::Remap { from, to });
     }
 
-    /// Forget the pages of `span`, whose content was replaced: remove them from the filter and undeclare them.
+    /// Forget the pages of `span`, whose content was replaced: remove them from the filter and
+    /// undeclare them.
     fn forget(&mut self, span: Span) {
         for page in self.pages.within(span) {
             self.pages.declared[page as usize] = false;

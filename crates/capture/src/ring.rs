@@ -1,5 +1,5 @@
-//! The ring between plugin and front end, in shared memory. Its content outlives the plugin, so nothing of the trace is lost when the
-//! program crashes.
+//! The ring between plugin and front end, in shared memory. Its content outlives the plugin, so
+//! nothing of the trace is lost when the program crashes.
 
 use crate::stream::{Event, Sink};
 use std::fs::File;
@@ -7,10 +7,12 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Indices of header words. Words of different writers are on different cache lines. `HEAD` counts words written, `TAIL` words taken.
+/// Indices of header words. Words of different writers are on different cache lines. `HEAD` counts
+/// words written, `TAIL` words taken.
 const HEAD: usize = 8;
 const TAIL: usize = 16;
-/// Written by the front end: 1 once it has stopped reading, the number of requested labels, its process id.
+/// Written by the front end: 1 once it has stopped reading, the number of requested labels, its
+/// process id.
 const CLOSED: usize = 24;
 const LABELS: usize = 25;
 const READER: usize = 26;
@@ -31,7 +33,8 @@ pub struct Ring {
     scratch: Vec<u64>,
 }
 
-// SAFETY: the memory behind `words` is shared by design, reached through atomics only, and mapped until the ring is dropped.
+// SAFETY: the memory behind `words` is shared by design, reached through atomics only, and mapped
+// until the ring is dropped.
 unsafe impl Send for Ring {}
 // SAFETY: as above; `scratch` changes through `&mut` only.
 unsafe impl Sync for Ring {}
@@ -62,7 +65,8 @@ impl Ring {
     }
 
     fn map(file: File) -> std::io::Result<Ring> {
-        // SAFETY: a new shared mapping at an address of the kernel's choice, over a file of that length that only we resize.
+        // SAFETY: a new shared mapping at an address of the kernel's choice, over a file of that
+        // length that only we resize.
         let words = unsafe {
             libc::mmap(std::ptr::null_mut(), RING_BYTES as usize, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED, file.as_raw_fd(), 0)
         };
@@ -79,7 +83,8 @@ impl Ring {
 
     fn word(&self, at: usize) -> &AtomicU64 {
         assert!(at < WORDS);
-        // SAFETY: inside the mapping, aligned to a page, and only ever used as atomics, by both processes.
+        // SAFETY: inside the mapping, aligned to a page, and only ever used as atomics, by both
+        // processes.
         unsafe { &*self.words.add(at) }
     }
 

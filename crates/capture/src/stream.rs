@@ -1,4 +1,5 @@
-//! Events of a capture, and their encoding in the ring: 64-bit words, with the tag in the low four bits of the first.
+//! Events of a capture, and their encoding in the ring: 64-bit words, with the tag in the low four
+//! bits of the first.
 
 use crate::probe::Measured;
 use swaplab_vocab::{Class, Op};
@@ -71,7 +72,8 @@ pub enum Event {
 pub trait Sink {
     fn put(&mut self, event: &Event) -> bool;
 
-    /// Report the number of the program's references. It is called often, so that the number is known even after a crash.
+    /// Report the number of the program's references. It is called often, so that the number is
+    /// known even after a crash.
     fn progress(&mut self, _raw: u64) {}
 
     /// Number of labels requested so far.

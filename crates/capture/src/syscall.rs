@@ -1,4 +1,5 @@
-//! The system calls that matter for a page trace: those that change mappings, and those in which the kernel accesses the program's pages.
+//! The system calls that matter for a page trace: those that change mappings, and those in which
+//! the kernel accesses the program's pages.
 
 use crate::maps::Region;
 use crate::recorder::Recorder;
@@ -26,11 +27,13 @@ pub enum Call {
     Vector(Op),
     /// The same over the `msghdr` in argument 1.
     Message(Op),
-    /// The same over `result` entries of the `mmsghdr` array in argument 1, each with its own length.
+    /// The same over `result` entries of the `mmsghdr` array in argument 1, each with its own
+    /// length.
     Messages(Op),
 }
 
-/// Number on x86-64, number on arm64 if the call exists there, and effect. When the program reads, the kernel writes to its buffer.
+/// Number on x86-64, number on arm64 if the call exists there, and effect. When the program reads,
+/// the kernel writes to its buffer.
 const CALLS: [(u64, Option<u64>, Call); 28] = [
     (0, Some(63), Buffer(Op::Write, 1)),    // read
     (1, Some(64), Buffer(Op::Read, 1)),     // write
@@ -131,7 +134,8 @@ pub fn apply<S: Sink>(call: Call, args: &[u64; 6], result: i64, data_end: &mut D
 
 fn remap<S: Sink>(from: Span, to: Span, recorder: &mut Recorder<S>) {
     if from.first == to.first {
-        // Resized in place: the end was unmapped, or new pages were added, which are declared at their first reference.
+        // Resized in place: the end was unmapped, or new pages were added, which are declared at
+        // their first reference.
         if to.pages < from.pages {
             recorder.unmap(Span { first: to.end(), pages: from.pages - to.pages });
         }

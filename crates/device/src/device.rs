@@ -1,5 +1,6 @@
-//! A device that prices operations, built from a spec. A spec gives rates, latencies or the constants of DR.Swap's Table II; in
-//! each case the time and the energy of an operation are a fixed cost plus a cost per byte.
+//! A device that prices operations, built from a spec. A spec gives rates, latencies or the
+//! constants of DR.Swap's Table II; in each case the time and the energy of an operation are a
+//! fixed cost plus a cost per byte.
 
 use crate::energy::{Ddr, Emmc, Mode};
 use crate::DeviceSpec;
@@ -84,7 +85,8 @@ pub struct Service {
 }
 
 impl Device {
-    /// Price a spec by the hardware's costs (`Mode::Physical`). The errors of the paper only matter for its own energy table.
+    /// Price a spec by the hardware's costs (`Mode::Physical`). The errors of the paper only matter
+    /// for its own energy table.
     pub fn new(spec: DeviceSpec) -> Result<Device> {
         let attachment = match spec.attachment.as_str() {
             "memory" => Attachment::Memory,
@@ -137,8 +139,8 @@ impl Device {
         })
     }
 
-    /// Time that `operations` simultaneous reads take in addition to the sum of [`read_time`](Device::read_time), because places of the
-    /// queue stay empty in the last round.
+    /// Time that `operations` simultaneous reads take in addition to the sum of
+    /// [`read_time`](Device::read_time), because places of the queue stay empty in the last round.
     pub fn read_slack(&self, operations: u64) -> Nanos {
         self.slack(self.place[0], operations)
     }
@@ -262,14 +264,15 @@ mod tests {
 
     #[test]
     fn an_operation_has_an_overlapping_part_and_a_transfer() {
-        // 100,000 reads per second at 1 GB/s: 10 us each, of which 4,096 ns are the transfer. At queue depth 4 the rest is 4 times as long.
+        // 100,000 reads per second at 1 GB/s: 10 us each, of which 4,096 ns are the transfer. At
+        // queue depth 4 the rest is 4 times as long.
         let parts = |own, transfer| Service { own: Nanos(own), transfer: Nanos(transfer) };
         assert_eq!(device(TIME).unwrap().service(), [parts(5_904, 4_096), parts(500, 2_048)]);
         assert_eq!(device(&format!("{TIME}queue_depth = 4\n")).unwrap().service()[0], parts(4 * 5_904, 4_096));
     }
 
-    /// Simulate `n` operations: a round of `depth` operations starts when the previous one is done; the overlapping parts run in parallel,
-    /// the transfers one after the other.
+    /// Simulate `n` operations: a round of `depth` operations starts when the previous one is done;
+    /// the overlapping parts run in parallel, the transfers one after the other.
     fn served(own: f64, transfer: f64, depth: usize, n: usize) -> f64 {
         let (mut round, mut done) = (0.0, 0.0_f64);
         for operation in 0..n {
@@ -302,7 +305,8 @@ mod tests {
 
     #[test]
     fn rates_hold_for_a_full_queue_and_a_single_operation_takes_longer() {
-        // 100,000 per second at queue depth 4: 10 us each of the device's time; a single operation takes 40 us minus three transfers.
+        // 100,000 per second at queue depth 4: 10 us each of the device's time; a single operation
+        // takes 40 us minus three transfers.
         let d = device(&format!("queue_depth = 4\n{TIME}")).unwrap();
         assert_eq!((d.read_time(4096).0, d.read_time(4096).0 + d.read_slack(1).0), (10_000, 40_000 - 3 * 4_096));
         assert_eq!((d.write_time(4096).0, d.read_slack(4).0), (125 + 2_048, 0));

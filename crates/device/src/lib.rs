@@ -1,5 +1,6 @@
-//! The cost of operations in time, energy and wear. Constants are data (`specs/*.toml`), each with its source; a user's own file is
-//! given by its path. A device prices operations and takes no decisions.
+//! The cost of operations in time, energy and wear. Constants are data (`specs/*.toml`), each with
+//! its source; a user's own file is given by its path. A device prices operations and takes no
+//! decisions.
 //!
 //! A new device is one file in `specs/` and one line in [`list`].
 

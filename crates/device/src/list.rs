@@ -1,4 +1,5 @@
-//! The devices included in swaplab, one line each, and loading a device by its key or from a user's own file.
+//! The devices included in swaplab, one line each, and loading a device by its key or from a user's
+//! own file.
 
 use crate::options::{self, Options};
 use crate::{Device, DeviceSpec, Processor};
@@ -70,7 +71,8 @@ fn entry(key: &'static str, text: &'static str) -> Entry {
     Entry { key, what: spec.what.leak(), source, parameters, info: Info { attachment: spec.attachment.leak(), assumed, text } }
 }
 
-/// Load a device by its key (`ufs-3.1`) or from a spec file (`name` contains `.toml`), with options: `ufs-3.1:rates=slow,gc=fast`.
+/// Load a device by its key (`ufs-3.1`) or from a spec file (`name` contains `.toml`), with
+/// options: `ufs-3.1:rates=slow,gc=fast`.
 pub fn load(name: &str) -> Result<Device> {
     Device::new(spec(name)?)
 }

@@ -1,5 +1,5 @@
-//! Options of a device: an end of the bracket of its rates, and garbage collection. A spec states both ends as data, so that a conclusion
-//! can be drawn again at the other end.
+//! Options of a device: an end of the bracket of its rates, and garbage collection. A spec states
+//! both ends as data, so that a conclusion can be drawn again at the other end.
 
 use crate::spec::Collection;
 use crate::DeviceSpec;
@@ -67,8 +67,8 @@ mod tests {
     use crate::spec::Collection;
     use crate::{devices, load};
 
-    /// By hand: 8 reads under way at 37,240 a second take 8 / 37,240 s, 214,823 ns, less the other seven's transfers of 4,096 bytes at
-    /// 1,970 MB/s, 2,079 ns each.
+    /// By hand: 8 reads under way at 37,240 a second take 8 / 37,240 s, 214,823 ns, less the other
+    /// seven's transfers of 4,096 bytes at 1,970 MB/s, 2,079 ns each.
     #[test]
     fn the_slow_end_of_a_bracket_replaces_the_rates() {
         let alone = |name: &str| load(name).unwrap().service()[0];
@@ -97,7 +97,8 @@ mod tests {
         assert_eq!(brackets, 5);
     }
 
-    /// TLC: 256 pages of 8 KiB are read in 75 us and programmed in 1.35 ms each, and an erase takes 4.5 ms.
+    /// TLC: 256 pages of 8 KiB are read in 75 us and programmed in 1.35 ms each, and an erase takes
+    /// 4.5 ms.
     #[test]
     fn collections_pause_after_an_erase_block() {
         let collection = |name: &str| load(name).unwrap().spec.collection;

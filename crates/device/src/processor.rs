@@ -1,4 +1,5 @@
-//! The processor's cost of swapping: time and energy of a fault, a copy, a request or a compression, per 4 KiB page.
+//! The processor's cost of swapping: time and energy of a fault, a copy, a request or a
+//! compression, per 4 KiB page.
 
 use crate::DeviceSpec;
 use swaplab_vocab::{BadInput, Nanos, Picojoules, Result};

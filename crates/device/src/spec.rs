@@ -1,5 +1,5 @@
-//! A spec file: constants by section, each with a nonnegative value and a source. The files in `specs/` are examples; [`KEYS`] lists
-//! all constants.
+//! A spec file: constants by section, each with a nonnegative value and a source. The files in
+//! `specs/` are examples; [`KEYS`] lists all constants.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -93,7 +93,8 @@ pub const KEYS: &[(&str, &str)] = &[
 pub struct Constant {
     pub value: f64,
     pub source: String,
-    /// Whether the value is not published for this device. It is then taken from a similar one or estimated, as the source explains.
+    /// Whether the value is not published for this device. It is then taken from a similar one or
+    /// estimated, as the source explains.
     pub assumed: bool,
 }
 

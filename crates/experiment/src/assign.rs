@@ -11,7 +11,8 @@ pub struct Change {
     pub value: Value,
 }
 
-/// Parse `KEY=VALUE` texts. Two changes of the same key, or of a key inside another, are refused, so that their order does not matter.
+/// Parse `KEY=VALUE` texts. Two changes of the same key, or of a key inside another, are refused,
+/// so that their order does not matter.
 pub fn changes(place: &str, texts: &[String]) -> Result<Vec<Change>> {
     let parsed = texts.iter().map(|text| change(place, text)).collect::<Result<Vec<_>>>()?;
     for (at, Change { key, .. }) in parsed.iter().enumerate() {
@@ -37,8 +38,8 @@ fn change(place: &str, text: &str) -> Result<Change> {
     Ok(Change { key: key.trim().into(), value })
 }
 
-/// Set a key. `design.NAME.KEY` is a key of the design with that name, `design.N.KEY` of the N-th design, counted from 1. A key below a
-/// spec is one of its parameters.
+/// Set a key. `design.NAME.KEY` is a key of the design with that name, `design.N.KEY` of the N-th
+/// design, counted from 1. A key below a spec is one of its parameters.
 pub fn assign(table: &mut Table, change: &Change) -> Result<()> {
     match change.key.strip_prefix("design.") {
         Some(rest) => {
@@ -51,7 +52,8 @@ pub fn assign(table: &mut Table, change: &Change) -> Result<()> {
     }
 }
 
-/// The index of the design that `rest` begins with, and the key after it. Names may contain dots: the longest matching name is used.
+/// The index of the design that `rest` begins with, and the key after it. Names may contain dots:
+/// the longest matching name is used.
 fn design<'a>(designs: &[Value], rest: &'a str) -> Result<(usize, &'a str)> {
     let name = |value: &Value| value.get("name").and_then(Value::as_str).unwrap_or_default().to_string();
     let names: Vec<String> = designs.iter().map(name).collect();
@@ -104,7 +106,8 @@ fn parameters(text: &str, full_key: &str, part: &str) -> Result<Table> {
     Ok(table)
 }
 
-/// Convert the name of app models to their table, so that a single key can be set. The preset is what the table has by default.
+/// Convert the name of app models to their table, so that a single key can be set. The preset is
+/// what the table has by default.
 fn models(name: &str) -> Result<Table> {
     if name == ASSUMED {
         return Ok(Table::new());

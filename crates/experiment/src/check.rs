@@ -129,7 +129,8 @@ fn background_work(background: &Background) -> Result<()> {
         ("heap.rate", heap.rate.0, 0.0, 1e5),
         ("heap.background_rate", heap.background_rate.0, 0.0, 1e5),
         ("heap.share", heap.share, 0.0, 1.0),
-        ("heap.target_utilization", heap.target_utilization, 0.1, 0.9), // Dalvik's and ART's own limits are 0.2 and 0.8
+        // Dalvik's and ART's own limits are 0.2 and 0.8
+        ("heap.target_utilization", heap.target_utilization, 0.1, 0.9),
         ("heap.min_free", heap.min_free.0, 0.0, heap.max_free.0),
         ("heap.max_free", heap.max_free.0, 0.0, 1e5),
         ("heap.foreground_growth", heap.foreground_growth, 1.0, 100.0),
@@ -152,7 +153,8 @@ pub fn is_bound(policy: &Spec) -> bool {
     BOUNDS.has(&policy.key)
 }
 
-/// Check the spec of a policy of the registry or of a bound. A policy in a file is checked when a world loads it.
+/// Check the spec of a policy of the registry or of a bound. A policy in a file is checked when a
+/// world loads it.
 fn policy(key: &str, spec: &Spec) -> Result<()> {
     if spec.key == SYSTEM || is_file(spec) {
         return Ok(());

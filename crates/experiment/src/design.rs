@@ -1,5 +1,5 @@
-//! `[[design]]`: what is compared. Lists in a design are crossed: two policies and two schemes give four designs, named by their
-//! differences.
+//! `[[design]]`: what is compared. Lists in a design are crossed: two policies and two schemes give
+//! four designs, named by their differences.
 
 use crate::one_or_many::OneOrMany;
 use crate::settings::Proactive;
@@ -13,11 +13,12 @@ use swaplab_vocab::{BadInput, Result, Spec};
 pub struct Design {
     /// The name in results; by default, the values that differ between the designs.
     pub name: String,
-    /// Which page is reclaimed: a policy of `swaplab list policies`, or `system` for the world's own reclaim (that of the kernel, or the
-    /// model of it in `machine.kernel`).
+    /// Which page is reclaimed: a policy of `swaplab list policies`, or `system` for the world's
+    /// own reclaim (that of the kernel, or the model of it in `machine.kernel`).
     pub policy: OneOrMany<Spec>,
-    /// Where a victim goes: a scheme of `swaplab list schemes`. Only `replay` runs a design without a scheme: swap is then unlimited, and
-    /// each page costs as much as on `run.replay.swap_device`.
+    /// Where a victim goes: a scheme of `swaplab list schemes`. Only `replay` runs a design without
+    /// a scheme: swap is then unlimited, and each page costs as much as on
+    /// `run.replay.swap_device`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub swap: Option<OneOrMany<Spec>>,
     /// Whose pages may be swapped out: an app policy of `swaplab list app-policies`.
@@ -103,8 +104,9 @@ fn listed(design: &Design) -> [Option<&Spec>; 4] {
     [Some(design.policy()), design.swap(), Some(design.app_policy()), design.killer()]
 }
 
-/// Cross the lists of all designs and name the results. The name of an unnamed design consists of the values that differ between all
-/// designs: only their keys if these are unique, otherwise their full texts.
+/// Cross the lists of all designs and name the results. The name of an unnamed design consists of
+/// the values that differ between all designs: only their keys if these are unique, otherwise their
+/// full texts.
 pub fn crossed(place: &str, designs: &[Design]) -> Result<Vec<Design>> {
     if designs.is_empty() {
         return Err(BadInput::new(place, "no design", "at least one [[design]]"));

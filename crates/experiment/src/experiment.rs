@@ -9,7 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use swaplab_vocab::{Result, World, WORLDS};
 
-/// An experiment: designs of swap, the machine and the workload that they run on, the worlds that run them, and the varied keys.
+/// An experiment: designs of swap, the machine and the workload that they run on, the worlds that
+/// run them, and the varied keys.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Experiment {

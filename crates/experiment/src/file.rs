@@ -1,4 +1,5 @@
-//! Reads an experiment from TOML or JSON, fills in the machine's preset, and applies `KEY=VALUE` changes.
+//! Reads an experiment from TOML or JSON, fills in the machine's preset, and applies `KEY=VALUE`
+//! changes.
 
 use crate::assign::{assign, changes, Change};
 use crate::experiment::Experiment;
@@ -9,8 +10,9 @@ use swaplab_vocab::{unknown_key, BadInput, Result};
 use toml::{Table, Value};
 
 impl Experiment {
-    /// Read an experiment file: JSON if `place`, the file's name, ends in `.json`, otherwise TOML. `set` are `KEY=VALUE` changes, in which
-    /// designs are named (`design.zram.swap.size=1GiB`). Errors name `place`.
+    /// Read an experiment file: JSON if `place`, the file's name, ends in `.json`, otherwise TOML.
+    /// `set` are `KEY=VALUE` changes, in which designs are named (`design.zram.swap.size=1GiB`).
+    /// Errors name `place`.
     pub fn parse(place: &str, text: &str, set: &[String]) -> Result<Experiment> {
         let json = place.ends_with(".json");
         // Deserialize the text first, because only this error has a line number.
@@ -33,7 +35,8 @@ impl Experiment {
         typed(place, table)?.resolved(place)?.checked(place)
     }
 
-    /// Build the experiment from a table: fill in the machine's preset, cross designs, apply `changes`.
+    /// Build the experiment from a table: fill in the machine's preset, cross designs, apply
+    /// `changes`.
     fn from_table(place: &str, mut table: Table, changes: &[Change]) -> Result<Experiment> {
         let with = match changes {
             [] => place.to_string(),
@@ -41,7 +44,8 @@ impl Experiment {
                 format!("{place} with {}", changes.iter().map(|c| format!("{}={}", c.key, c.value)).collect::<Vec<_>>().join(" "))
             }
         };
-        // Designs get their names when they are crossed, so changes of a single design are applied afterwards.
+        // Designs get their names when they are crossed, so changes of a single design are applied
+        // afterwards.
         let (of_designs, others): (Vec<&Change>, Vec<&Change>) = changes.iter().partition(|change| change.key.starts_with("design."));
         others.into_iter().try_for_each(|change| assign(&mut table, change))?;
         let mut table = with_preset(&with, table)?;
@@ -111,7 +115,8 @@ fn merge(under: &mut Table, over: Table) {
     }
 }
 
-/// Refuse `inf` and `nan`, which TOML has but JSON, the format of documents, has not. The text of a spec may contain `t_reuse=inf`.
+/// Refuse `inf` and `nan`, which TOML has but JSON, the format of documents, has not. The text of a
+/// spec may contain `t_reuse=inf`.
 fn finite(place: &str, key: &str, value: &Value) -> Result<()> {
     match value {
         Value::Float(number) if !number.is_finite() && !endless(key, *number) => {
@@ -126,7 +131,8 @@ fn finite(place: &str, key: &str, value: &Value) -> Result<()> {
     }
 }
 
-/// Whether the number may be infinite: LVSP without a limit of the reuse distance is unmodified reclaim.
+/// Whether the number may be infinite: LVSP without a limit of the reuse distance is unmodified
+/// reclaim.
 fn endless(key: &str, number: f64) -> bool {
     number == f64::INFINITY && key.ends_with("t_reuse")
 }
@@ -171,7 +177,8 @@ fn table_of_json(place: &str, text: &str) -> Result<Table> {
     serde_json::from_value(given(value)).map_err(|e| bad_value(place, &e.to_string()))
 }
 
-/// Convert an error of serde to one line. For an unknown key serde lists all known keys in backticks; the nearest one suffices.
+/// Convert an error of serde to one line. For an unknown key serde lists all known keys in
+/// backticks; the nearest one suffices.
 fn bad_value(place: &str, message: &str) -> BadInput {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     match quoted.split_first() {

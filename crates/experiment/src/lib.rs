@@ -1,6 +1,7 @@
-//! The types of input and output: the [`Experiment`] (one file describes machine, designs, workload and run) and the [`Document`] that
-//! every world returns. This crate runs nothing: `sim` runs the worlds replay and phone, the Python layer `memory`, `kernel` and `vm`.
-//! The JSON schema, the Python classes and the documents' tables are generated from these types.
+//! The types of input and output: the [`Experiment`] (one file describes machine, designs, workload
+//! and run) and the [`Document`] that every world returns. This crate runs nothing: `sim` runs the
+//! worlds replay and phone, the Python layer `memory`, `kernel` and `vm`. The JSON schema, the
+//! Python classes and the documents' tables are generated from these types.
 
 pub mod apps;
 mod assign;

@@ -1,4 +1,5 @@
-//! `[machine]`: the DRAM, kernel and devices that designs run on. A preset (`base`) gives all values; other keys override it.
+//! `[machine]`: the DRAM, kernel and devices that designs run on. A preset (`base`) gives all
+//! values; other keys override it.
 
 use crate::design::{Design, SYSTEM};
 use crate::quantity::{Mib, Size};
@@ -15,20 +16,21 @@ use swaplab_vocab::{unknown_key, Parameter, Result, Spec};
 pub struct Machine {
     /// A preset of `swaplab list machines`; the keys below override it.
     pub base: String,
-    /// Memory of the machine (`phone`, `vm`), of the control group (`kernel`) or of each process (`memory`). In `replay` it may be in
-    /// percent of the trace's footprint.
+    /// Memory of the machine (`phone`, `vm`), of the control group (`kernel`) or of each process
+    /// (`memory`). In `replay` it may be in percent of the trace's footprint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dram: Option<Size>,
     /// Page size: 4KiB or 16KiB.
     pub page_size: Size,
-    /// Processors of the simulated phone. With one, background reclaim and the launched app share it; with more, they run in parallel.
+    /// Processors of the simulated phone. With one, background reclaim and the launched app share
+    /// it; with more, they run in parallel.
     pub cores: u64,
     /// Part of `dram` that is reserved for firmware and modem.
     pub firmware: Mib,
     /// Part of `dram` that the kernel itself uses and never reclaims.
     pub kernel_reserved: Mib,
-    /// Whether compressed pages take frames of `dram`, as zsmalloc does. False: they take additional memory, because a control group is not
-    /// charged for zram's pool.
+    /// Whether compressed pages take frames of `dram`, as zsmalloc does. False: they take
+    /// additional memory, because a control group is not charged for zram's pool.
     pub pool_in_dram: bool,
     pub kernel: KernelSettings,
     pub limits: Limits,
@@ -50,7 +52,8 @@ pub struct KernelSettings {
     pub policy: Spec,
     /// `vm.swappiness`, 0 to 200; by default that of the measured machine or of the policy.
     pub swappiness: Option<u64>,
-    /// `vm.page-cluster`: a swap-in reads 2^n pages; by default that of the measured machine or of the scheme.
+    /// `vm.page-cluster`: a swap-in reads 2^n pages; by default that of the measured machine or of
+    /// the scheme.
     pub page_cluster: Option<u64>,
     /// Maximum readahead of file reads.
     pub read_ahead: Size,
@@ -58,15 +61,18 @@ pub struct KernelSettings {
     pub extra_free: Mib,
     /// How storage schedules reads and writes.
     pub io_order: IoOrder,
-    /// Maximum size of a storage request, up to which writes of adjacent pages are merged; by default that of the scheme.
+    /// Maximum size of a storage request, up to which writes of adjacent pages are merged; by
+    /// default that of the scheme.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_request: Option<Size>,
-    /// Whether a page keeps its frame until its write-back is done (mm/vmscan.c, `shrink_folio_list`). False: reclaim frees the frame at
-    /// once, and a task in direct reclaim waits for its own writes.
+    /// Whether a page keeps its frame until its write-back is done (mm/vmscan.c,
+    /// `shrink_folio_list`). False: reclaim frees the frame at once, and a task in direct reclaim
+    /// waits for its own writes.
     pub write_back_holds_frames: bool,
     /// Processor time of kswapd for each page that it scans, in ns (assumed).
     pub scan_ns: u64,
-    /// Time that a killed process takes for each of its pages, in memory or in swap, until all of its memory is free, in ns; 0: at once.
+    /// Time that a killed process takes for each of its pages, in memory or in swap, until all of
+    /// its memory is free, in ns; 0: at once.
     #[serde(skip_serializing_if = "is_default")]
     pub exit_ns: u64,
 }
@@ -143,8 +149,8 @@ impl Default for Machine {
 }
 
 impl Machine {
-    /// The policy of `design` in a simulated world: `system` is the model of this kernel. `kernel.swappiness` applies if the design does
-    /// not give the policy's parameter.
+    /// The policy of `design` in a simulated world: `system` is the model of this kernel.
+    /// `kernel.swappiness` applies if the design does not give the policy's parameter.
     pub fn policy_of(&self, design: &Design) -> Spec {
         let written = design.policy();
         let policy = if written.key == SYSTEM { &self.kernel.policy } else { written };
@@ -152,7 +158,8 @@ impl Machine {
         with_setting(policy, parameters, "swappiness", self.kernel.swappiness)
     }
 
-    /// The scheme of `design`. `kernel.page_cluster` and `kernel.max_request` set its readahead and merging if the design does not.
+    /// The scheme of `design`. `kernel.page_cluster` and `kernel.max_request` set its readahead and
+    /// merging if the design does not.
     pub fn scheme_of(&self, design: &Design) -> Option<Spec> {
         let scheme = design.swap()?;
         let parameters = SCHEMES.entry(&scheme.key).map_or(&[][..], |entry| entry.parameters);
@@ -170,7 +177,8 @@ impl Machine {
     }
 }
 
-/// Set the parameter `name` of `spec` to the kernel's `value`, if `parameters` has it and `spec` does not give it.
+/// Set the parameter `name` of `spec` to the kernel's `value`, if `parameters` has it and `spec`
+/// does not give it.
 fn with_setting(spec: &Spec, parameters: &[Parameter], name: &str, value: Option<u64>) -> Spec {
     let known = parameters.iter().any(|parameter| parameter.name == name);
     match value {

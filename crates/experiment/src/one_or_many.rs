@@ -39,8 +39,8 @@ pub fn list<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<V
     })
 }
 
-/// Selects the variant by the type of the value, so that the error of an inner value is kept. With serde's `untagged` it would only say
-/// that no variant matches.
+/// Selects the variant by the type of the value, so that the error of an inner value is kept. With
+/// serde's `untagged` it would only say that no variant matches.
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<OneOrMany<T>, D::Error> {
         struct Either<T>(PhantomData<T>);

@@ -1,7 +1,8 @@
 //! The points of `[vary]`. Each is a complete experiment.
 //!
-//! Random draws are hashes of seed, point and key instead of values of a stateful generator. A point is thus independent of earlier
-//! ones, and a longer list of draws begins with the points of a shorter one.
+//! Random draws are hashes of seed, point and key instead of values of a stateful generator. A
+//! point is thus independent of earlier ones, and a longer list of draws begins with the points of
+//! a shorter one.
 
 use crate::assign::Change;
 use crate::experiment::Experiment;
@@ -71,7 +72,8 @@ impl Vary {
         Ok((0..count).map(|index| self.point(index, seed)).collect())
     }
 
-    /// The point with this index: a combination, in which the last key varies fastest, or a random draw.
+    /// The point with this index: a combination, in which the last key varies fastest, or a random
+    /// draw.
     fn point(&self, index: u64, seed: u64) -> Point {
         let mut rest = index;
         let mut values: Vec<(String, Scalar)> = Vec::new();

@@ -1,11 +1,13 @@
-//! Sizes and times as users write them (`64MiB`, `20ms`). The text is kept, so that writing a file again does not change it.
+//! Sizes and times as users write them (`64MiB`, `20ms`). The text is kept, so that writing a file
+//! again does not change it.
 
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
 use serde::{de::Error, Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use swaplab_vocab::{BadInput, Memory, Result, PAGE_SIZE};
 
-/// An amount of memory: `64MiB`, `4096p` (pages of 4 KiB), or a percentage of an amount that depends on the key.
+/// An amount of memory: `64MiB`, `4096p` (pages of 4 KiB), or a percentage of an amount that
+/// depends on the key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Size(String);
 

@@ -16,7 +16,8 @@ impl Experiment {
         Ok(self)
     }
 
-    /// Check the values of the experiment. [`worlds::refusal`] checks what a single world cannot run.
+    /// Check the values of the experiment. [`worlds::refusal`] checks what a single world cannot
+    /// run.
     pub(crate) fn checked(self, place: &str) -> Result<Experiment> {
         for (number, key) in self.run.on.iter().enumerate() {
             WORLDS.entry(key).map_err(|e| e.within(&format!("{place}: run.on")))?;

@@ -9,13 +9,14 @@ use swaplab_vocab::{unknown_key, Result};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Run {
-    /// Worlds of `swaplab list worlds`; by default `replay` for a trace, `phone` for launches, `memory` for apps without launches.
+    /// Worlds of `swaplab list worlds`; by default `replay` for a trace, `phone` for launches,
+    /// `memory` for apps without launches.
     #[serde(deserialize_with = "crate::one_or_many::list")]
     pub on: Vec<String>,
     /// First seed of all random draws.
     pub seed: u64,
-    /// Number of runs, with seeds from `seed` on. Default: 8 for phone, 5 perturbations for vm, 3 repetitions for kernel, 1 for replay and
-    /// memory.
+    /// Number of runs, with seeds from `seed` on. Default: 8 for phone, 5 perturbations for vm, 3
+    /// repetitions for kernel, 1 for replay and memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seeds: Option<u64>,
     pub replay: ReplayRun,
@@ -28,15 +29,16 @@ pub struct Run {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReplayRun {
-    /// The cost of the first touch of an anonymous page: by default nothing in designs with a scheme, otherwise a swap read.
+    /// The cost of the first touch of an anonymous page: by default nothing in designs with a
+    /// scheme, otherwise a swap read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_touch: Option<FirstTouch>,
     /// Whether unmap and discard events free pages.
     pub mapping: Mapping,
     /// The signal that policies get of hits: `exact`, `reference-bit:REFERENCES` or `fault-only`.
     pub signal: String,
-    /// Device of the unlimited swap area of designs without a scheme, by default `optane-m10`. The swap area of a scheme is on the device
-    /// of its medium (`machine.devices`).
+    /// Device of the unlimited swap area of designs without a scheme, by default `optane-m10`. The
+    /// swap area of a scheme is on the device of its medium (`machine.devices`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub swap_device: Option<String>,
     /// Length of the run, for idle energy and yearly wear.
@@ -101,7 +103,8 @@ impl Mapping {
 pub struct MemoryRun {
     /// Medium that DRAM emulates: `plain` for no emulation, or a device whose latency is injected.
     pub medium: String,
-    /// Location of NVM: a directory (a DAX file system), `node:N`, or empty for ordinary memory that stands in for NVM.
+    /// Location of NVM: a directory (a DAX file system), `node:N`, or empty for ordinary memory
+    /// that stands in for NVM.
     pub nvm: String,
     /// Directory of the flash file; empty for the directory of temporary files.
     pub flash: String,
@@ -163,42 +166,51 @@ pub enum PoolMemory {
 pub struct VmRun {
     /// A kernel of `swaplab kernel list`, or the path of an arm64 image.
     pub kernel: String,
-    /// Processors of the guest. Virtual time is the sum over them, so more processors make nothing faster.
+    /// Processors of the guest. Virtual time is the sum over them, so more processors make nothing
+    /// faster.
     pub cpus: u64,
-    /// Speed of the modeled core in billions of instructions per second. Device times are multiplied by it, resulting times divided.
+    /// Speed of the modeled core in billions of instructions per second. Device times are
+    /// multiplied by it, resulting times divided.
     pub gips: f64,
     /// Maximum random shift of a think time, drawn per seed.
     pub shift: Span,
-    /// Time between home and the next launch. Linux 6.12 decides by list lengths that are two to four seconds old, so after a shorter time
-    /// it does not see the pages that the last launch moved.
+    /// Time between home and the next launch. Linux 6.12 decides by list lengths that are two to
+    /// four seconds old, so after a shorter time it does not see the pages that the last launch
+    /// moved.
     pub think: Span,
-    /// Memory of a process that stands in for the system's processes and uses it every `system_period`; `0` for none.
+    /// Memory of a process that stands in for the system's processes and uses it every
+    /// `system_period`; `0` for none.
     pub system: Mib,
     pub system_period: Span,
     /// Whether multi-generational LRU is enabled, as in Android's kernels since 6.1.
     pub mglru: bool,
-    /// `vm.watermark_scale_factor` in ten thousandths of memory; by default it is derived from `machine.kernel.extra_free`.
+    /// `vm.watermark_scale_factor` in ten thousandths of memory; by default it is derived from
+    /// `machine.kernel.extra_free`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watermark_scale_factor: Option<u64>,
-    /// Percent of memory that may be dirty before the flusher starts write-back, and before the writing task does.
+    /// Percent of memory that may be dirty before the flusher starts write-back, and before the
+    /// writing task does.
     pub dirty_background_ratio: u64,
     pub dirty_ratio: u64,
     /// Limits after which the guest is ended: of virtual time, and of time of the host's clock.
     pub virtual_limit: Span,
     pub wall_limit: Span,
-    /// Whether each app has its own memory control group, as on Android with `per_app_memcg`, so that reclaim visits them in turn. By
-    /// default only if the design's app policy forbids swap-outs per app.
+    /// Whether each app has its own memory control group, as on Android with `per_app_memcg`, so
+    /// that reclaim visits them in turn. By default only if the design's app policy forbids
+    /// swap-outs per app.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub app_groups: Option<bool>,
     /// Whether every live app checks the content of all its pages at the end.
     pub verify: bool,
-    /// Write samples of memory, as a loop of shell commands takes them on a phone, into the run folder (`DESIGN-NUMBER.samples`, which
-    /// `swaplab trace fit phone` reads): before each visit and while its app is in front. They take time of the guest's processor.
+    /// Write samples of memory, as a loop of shell commands takes them on a phone, into the run
+    /// folder (`DESIGN-NUMBER.samples`, which `swaplab trace fit phone` reads): before each visit
+    /// and while its app is in front. They take time of the guest's processor.
     pub samples: bool,
     /// Tracepoints to record, such as `vmscan/mm_vmscan_direct_reclaim_begin`.
     pub events: Vec<String>,
     pub block_devices: BlockDevices,
-    /// What `machine.dram` limits. By default the guest, or the apps' control group below 192 MiB, the minimum for a guest with its kernel.
+    /// What `machine.dram` limits. By default the guest, or the apps' control group below 192 MiB,
+    /// the minimum for a guest with its kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<VmLimit>,
 }
@@ -209,11 +221,13 @@ pub struct VmRun {
 pub enum VmLimit {
     /// All of the guest's memory, including that of its kernel.
     Guest,
-    /// A control group of all apps, as in the world kernel: its reclaim has no watermarks and no kswapd.
+    /// A control group of all apps, as in the world kernel: its reclaim has no watermarks and no
+    /// kswapd.
     Group,
 }
 
-/// Minimum memory of a guest: QEMU places kernel and initial RAM disk below 128 MiB plus the kernel's size.
+/// Minimum memory of a guest: QEMU places kernel and initial RAM disk below 128 MiB plus the
+/// kernel's size.
 pub const LEAST_GUEST: u64 = 192 << 20;
 /// The guest's devices start at multiples of this size.
 pub const GUEST_UNIT: u64 = 2 << 20;

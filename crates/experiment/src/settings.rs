@@ -1,4 +1,5 @@
-//! Settings of a machine's kernel and of the behavior of its apps. A preset gives them, and a file may override them.
+//! Settings of a machine's kernel and of the behavior of its apps. A preset gives them, and a file
+//! may override them.
 
 use crate::quantity::{Mib, Span};
 use schemars::JsonSchema;
@@ -10,11 +11,13 @@ use serde::{Deserialize, Serialize};
 pub struct Limits {
     /// Maximum number of cached apps without a service (A2S, Section 5.3: 16); by default no limit.
     pub cached: Option<u64>,
-    /// Number of apps that run a service in the background (A2S, Section 5.3: 3). They are drawn at random.
+    /// Number of apps that run a service in the background (A2S, Section 5.3: 3). They are drawn at
+    /// random.
     pub services: u64,
 }
 
-/// Work of apps, services and daemons beside the launches. All of it is off by default, because no paper publishes it with its workload.
+/// Work of apps, services and daemons beside the launches. All of it is off by default, because no
+/// paper publishes it with its workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Background {
@@ -24,9 +27,11 @@ pub struct Background {
     pub gc_share: f64,
     /// Interval between bursts of other activity of an app; 0 for none.
     pub activity_every: Span,
-    /// Share of its anonymous pages that a burst uses, the hottest first. The app's write share of them is written.
+    /// Share of its anonymous pages that a burst uses, the hottest first. The app's write share of
+    /// them is written.
     pub activity_share: f64,
-    /// Time after which a cached app is frozen and does nothing (Android: 10min); 0 for never. Apps with a service are not frozen.
+    /// Time after which a cached app is frozen and does nothing (Android: 10min); 0 for never. Apps
+    /// with a service are not frozen.
     pub freeze_after: Span,
     /// Pages of an app that are paged out once it is cached (Android's `CachedAppOptimizer`).
     pub compact: Compact,
@@ -38,7 +43,8 @@ pub struct Background {
     pub services: Services,
 }
 
-/// Whether a table has its default values, so that a document of a machine without the mechanism need not list them.
+/// Whether a table has its default values, so that a document of a machine without the mechanism
+/// need not list them.
 pub(crate) fn is_default<T: Default + PartialEq>(table: &T) -> bool {
     *table == T::default()
 }
@@ -68,11 +74,13 @@ pub struct Heap {
     pub rate: Mib,
     /// Allocation per second of an app in the background that is not frozen.
     pub background_rate: Mib,
-    /// Share of an app's anonymous pages that are its managed heap, free memory of the heap included.
+    /// Share of an app's anonymous pages that are its managed heap, free memory of the heap
+    /// included.
     pub share: f64,
     /// `dalvik.vm.heaptargetutilization`: share of the heap that is live after a collection.
     pub target_utilization: f64,
-    /// `dalvik.vm.heapminfree` and `dalvik.vm.heapmaxfree`: least and most free memory of the heap after a collection.
+    /// `dalvik.vm.heapminfree` and `dalvik.vm.heapmaxfree`: least and most free memory of the heap
+    /// after a collection.
     pub min_free: Mib,
     pub max_free: Mib,
     /// Factor of the free memory while the app is in the foreground (ART: 2; Dalvik: 1).
@@ -97,16 +105,18 @@ impl Default for Heap {
     }
 }
 
-/// Services of apps and native daemons. `limits.services` is the number of apps whose service keeps its score.
+/// Services of apps and native daemons. `limits.services` is the number of apps whose service keeps
+/// its score.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Services {
     /// Whether services restart after a kill of their app (`START_STICKY`).
     pub restart: bool,
-    /// Number of further apps with a service that restarts. They are cached in the background, because they have shown a UI
-    /// (`cch-started-ui-services`), and are drawn at random.
+    /// Number of further apps with a service that restarts. They are cached in the background,
+    /// because they have shown a UI (`cch-started-ui-services`), and are drawn at random.
     pub sticky: u64,
-    /// Share of its anonymous pages that the process of a restarted service writes, the hottest first.
+    /// Share of its anonymous pages that the process of a restarted service writes, the hottest
+    /// first.
     pub restart_share: f64,
     /// Interval at which a running service uses memory; 0 for never.
     pub every: Span,
@@ -125,8 +135,10 @@ impl Default for Services {
     }
 }
 
-/// Which pages of a cached app are paged out. `aosp` follows the rules of AOSP's `CachedAppOptimizer`: anonymous pages are paged out and file
-/// pages made cold; only the latter while less than 20 % of swap is free. An app with few anonymous pages, or few changes, is passed over.
+/// Which pages of a cached app are paged out. `aosp` follows the rules of AOSP's
+/// `CachedAppOptimizer`: anonymous pages are paged out and file pages made cold; only the latter
+/// while less than 20 % of swap is free. An app with few anonymous pages, or few changes, is passed
+/// over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compact {
@@ -156,17 +168,21 @@ impl Default for Proactive {
     }
 }
 
-/// How a storage device schedules a read that arrives while it writes. docs/models/queue.md has the details.
+/// How a storage device schedules a read that arrives while it writes. docs/models/queue.md has the
+/// details.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IoOrder {
     /// First come, first served: the read waits for all earlier writes.
     Noop,
-    /// Linux 3.4's CFQ: the read waits for the current request. While reads follow one another, writes wait, for at most 100 ms.
+    /// Linux 3.4's CFQ: the read waits for the current request. While reads follow one another,
+    /// writes wait, for at most 100 ms.
     CfqLike,
-    /// MSM 3.4's ROW: the read waits for the current request. While reads follow one another, writes wait.
+    /// MSM 3.4's ROW: the read waits for the current request. While reads follow one another,
+    /// writes wait.
     RowLike,
-    /// mq-deadline: the read waits for the current request. The next write starts between two reads.
+    /// mq-deadline: the read waits for the current request. The next write starts between two
+    /// reads.
     MqDeadlineLike,
     /// A device that interrupts a write for a read: the read waits only for the current page.
     #[default]

@@ -1,4 +1,5 @@
-//! `[vary]`: keys of the experiment and their values. Each combination is a point, which is a complete experiment.
+//! `[vary]`: keys of the experiment and their values. Each combination is a point, which is a
+//! complete experiment.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +9,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Vary {
-    /// Draw this number of points at random instead of running every combination. Each key is drawn independently and uniformly.
+    /// Draw this number of points at random instead of running every combination. Each key is drawn
+    /// independently and uniformly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub points: Option<u64>,
     /// A list of points in place of keys: each entry gives the values of its keys at a point.
@@ -57,7 +59,8 @@ pub struct Range {
     /// Number of values in the range for combinations. A random draw may be any value in the range.
     #[serde(default = "five")]
     pub steps: u64,
-    /// Unit that is appended to each number, such as `%` or `MiB`; without a unit, values are numbers.
+    /// Unit that is appended to each number, such as `%` or `MiB`; without a unit, values are
+    /// numbers.
     #[serde(default)]
     pub unit: String,
     /// Whether values are spaced by equal ratios instead of equal differences.

@@ -16,16 +16,18 @@ use swaplab_vocab::{unknown_key, BadInput, Class};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Workload {
-    /// The path of a page trace (`.slt` or importable), relative to the experiment file, or an address such as `s3://bucket/trace.slt`.
+    /// The path of a page trace (`.slt` or importable), relative to the experiment file, or an
+    /// address such as `s3://bucket/trace.slt`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
     /// How to read `trace` if the file does not say.
     pub reading: Reading,
-    /// The sequence of launches: a generator (`zipf:apps=50,alpha=1.45`) or preset of `swaplab list launches`, the path of a trace of
-    /// launches, or a table with an order.
+    /// The sequence of launches: a generator (`zipf:apps=50,alpha=1.45`) or preset of
+    /// `swaplab list launches`, the path of a trace of launches, or a table with an order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub launches: Option<Launches>,
-    /// The apps: a preset (`assumed-2014`), the path of a fitted file, a table of app models, or a list of real programs.
+    /// The apps: a preset (`assumed-2014`), the path of a fitted file, a table of app models, or a
+    /// list of real programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apps: Option<Apps>,
 }
@@ -40,7 +42,8 @@ pub struct Reading {
     /// Page table of the trace (format `pgcsv`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pages: Option<String>,
-    /// Number of entries of the LRU filter whose hits were dropped at capture; by default taken from the file's name.
+    /// Number of entries of the LRU filter whose hits were dropped at capture; by default taken
+    /// from the file's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter: Option<u64>,
     /// Page size in bytes if the trace does not give it.
@@ -106,7 +109,8 @@ impl Default for LaunchTable {
 }
 
 impl LaunchTable {
-    /// The app names of a round's visits, in order, given the `names` of all apps. They are the same in every world.
+    /// The app names of a round's visits, in order, given the `names` of all apps. They are the
+    /// same in every world.
     pub fn round(&self, names: &[String]) -> swaplab_vocab::Result<Vec<String>> {
         let bad = |found: String, expected: String| Err(BadInput::new("workload.launches.order", found, expected));
         if names.is_empty() && !matches!(self.order, Order::Names(_)) {
@@ -148,8 +152,8 @@ pub enum RoundRobin {
     RoundRobin,
 }
 
-/// Launches drawn by popularity 1 / rank^alpha, where the rank is the position in the list of apps. No app is launched twice in a row
-/// (A2S, Table 1).
+/// Launches drawn by popularity 1 / rank^alpha, where the rank is the position in the list of apps.
+/// No app is launched twice in a row (A2S, Table 1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Draw {
@@ -175,7 +179,8 @@ pub enum Apps {
 /// A real program: an included app, an app file, or a command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Use {
-    /// `redis`, `phone-app` and others of `swaplab list apps`, or the path of an app file, relative to the experiment file.
+    /// `redis`, `phone-app` and others of `swaplab list apps`, or the path of an app file, relative
+    /// to the experiment file.
     #[serde(default, rename = "use", skip_serializing_if = "String::is_empty")]
     pub app: String,
     /// A command that is run to its end, in place of `use` (world `memory`).
@@ -184,7 +189,8 @@ pub struct Use {
     /// The name, in place of the app's own.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// Number of instances. They are named NAME-1, NAME-2 and so on, and each has its own seed if the app has a seed.
+    /// Number of instances. They are named NAME-1, NAME-2 and so on, and each has its own seed if
+    /// the app has a seed.
     #[serde(default = "default_one")]
     pub count: u64,
     /// Values of the app file's `set`, such as `footprint` and `seed`.
@@ -201,8 +207,8 @@ pub enum Setting {
     Number(f64),
 }
 
-// Selects the variant by the type of the value, so that the error of an inner value is kept. With serde's `untagged` it would only say
-// that no variant matches.
+// Selects the variant by the type of the value, so that the error of an inner value is kept. With
+// serde's `untagged` it would only say that no variant matches.
 impl<'de> Deserialize<'de> for Launches {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Launches, D::Error> {
         struct Either;

@@ -1,4 +1,5 @@
-//! What each world can run. A part of a design that a world does not support is refused with the reason, never ignored.
+//! What each world can run. A part of a design that a world does not support is refused with the
+//! reason, never ignored.
 
 use crate::check::{is_bound, is_file};
 use crate::design::{Design, Prepage, SYSTEM};
@@ -34,7 +35,8 @@ pub fn refusal(world: World, experiment: &Experiment, design: &Design) -> Option
     reason.err().map(|reason| format!("{}: {reason}", world.name()))
 }
 
-/// Refuse an experiment if one of its worlds cannot run one of its designs. The error is about the first such pair.
+/// Refuse an experiment if one of its worlds cannot run one of its designs. The error is about the
+/// first such pair.
 pub fn refuse(place: &str, experiment: &Experiment) -> Result<()> {
     for world in experiment.worlds()? {
         for design in &experiment.design {
@@ -48,7 +50,8 @@ pub fn refuse(place: &str, experiment: &Experiment) -> Result<()> {
     Ok(())
 }
 
-/// Keys that only some worlds read, by their beginning. The first entry that matches a key holds for it; every world may read other keys.
+/// Keys that only some worlds read, by their beginning. The first entry that matches a key holds
+/// for it; every world may read other keys.
 const READERS: [(&str, &[World]); 18] = [
     ("run.replay", &[World::Replay]),
     ("run.memory", &[World::Memory]),
@@ -70,7 +73,8 @@ const READERS: [(&str, &[World]); 18] = [
     ("machine.cores", &[World::Phone]),
 ];
 
-/// Refuse a key that was set or is varied, but that no world of the run reads: it would have no effect.
+/// Refuse a key that was set or is varied, but that no world of the run reads: it would have no
+/// effect.
 pub fn refuse_unread(place: &str, key: &str, worlds: &[World]) -> Result<()> {
     let begins = |start: &str| key.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
     let Some((_, readers)) = READERS.iter().find(|(start, _)| begins(start)) else { return Ok(()) };
@@ -92,7 +96,8 @@ fn require(holds: bool, reason: impl FnOnce() -> String) -> Accepted {
     }
 }
 
-/// Registry properties of a design's policy; `None` for a bound, a policy in a file, or the world's own reclaim.
+/// Registry properties of a design's policy; `None` for a bound, a policy in a file, or the world's
+/// own reclaim.
 fn policy(design: &Design) -> Option<&'static Info> {
     let key = &design.policy().key;
     if key == SYSTEM || is_file(design.policy()) {
@@ -145,8 +150,8 @@ fn absolute_dram(experiment: &Experiment) -> Accepted {
     }
 }
 
-/// Check that every device of the machine exists, for worlds that take times from devices. Only the simulated phone has a queue that a device
-/// can pause in to collect garbage.
+/// Check that every device of the machine exists, for worlds that take times from devices. Only the
+/// simulated phone has a queue that a device can pause in to collect garbage.
 fn devices(world: World, experiment: &Experiment) -> Accepted {
     let Devices { dram, nvm, flash, sd_card, processor } = &experiment.machine.devices;
     let media = [("dram", dram), ("nvm", nvm), ("flash", flash), ("sd_card", sd_card)];
@@ -231,7 +236,8 @@ fn memory(experiment: &Experiment, design: &Design) -> Accepted {
     Ok(())
 }
 
-/// Requirements of both `kernel` and `vm`: programs in the order of a table, and the kernel's own reclaim, steered by control groups.
+/// Requirements of both `kernel` and `vm`: programs in the order of a table, and the kernel's own
+/// reclaim, steered by control groups.
 fn launches_on_a_kernel(world: World, experiment: &Experiment, design: &Design) -> Accepted {
     programs(experiment)?;
     require(matches!(experiment.workload.launches, Some(Launches::Table(_))), || {

@@ -1,5 +1,6 @@
-//! Target that puts hostile frames with right checksums into a `.slt` file. A fuzzer of plain bytes would hardly ever find such a file.
-//! It is written as specified in docs/trace-format.md, without the crate's own writer.
+//! Target that puts hostile frames with right checksums into a `.slt` file. A fuzzer of plain bytes
+//! would hardly ever find such a file. It is written as specified in docs/trace-format.md, without
+//! the crate's own writer.
 
 use crate::trace::exercise;
 use crate::{accepted, Draw};
@@ -8,9 +9,11 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Read and use a trace that is made of the input's frames.
 ///
-/// Input: one byte of flags, then frames. Flags: bit 0 compresses frames with zstd, bits 1-2 are the trace's kind, bit 3 makes pages of
-/// 16 KiB, bit 4 makes a correct index, bits 5-7 are a number of pages that the index claims in addition. A frame is one byte for its kind,
-/// two for the length, and the payload; kind 3 ends the frames. If the index is not a correct one, the rest of the input is its payload.
+/// Input: one byte of flags, then frames. Flags: bit 0 compresses frames with zstd, bits 1-2 are
+/// the trace's kind, bit 3 makes pages of 16 KiB, bit 4 makes a correct index, bits 5-7 are a
+/// number of pages that the index claims in addition. A frame is one byte for its kind, two for the
+/// length, and the payload; kind 3 ends the frames. If the index is not a correct one, the rest of
+/// the input is its payload.
 pub fn frames(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("t.slt");

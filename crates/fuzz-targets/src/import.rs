@@ -1,4 +1,5 @@
-//! Targets for the importers. Input: a file and, after a line `=====`, the second file that some formats need (page table, ranges).
+//! Targets for the importers. Input: a file and, after a line `=====`, the second file that some
+//! formats need (page table, ranges).
 
 use crate::trace::read;
 use crate::{accepted, quiet};
@@ -13,7 +14,8 @@ pub fn file(format: &str, data: &[u8]) {
     import(Some(format), data);
 }
 
-/// Import the input as a file whose format, and compression by gzip or zstd, is detected from its first bytes.
+/// Import the input as a file whose format, and compression by gzip or zstd, is detected from its
+/// first bytes.
 pub fn detected(data: &[u8]) {
     import(None, data);
 }
@@ -39,7 +41,8 @@ fn import(format: Option<&str>, data: &[u8]) {
     }
 }
 
-/// Record a trace from the output of valgrind's tool lackey. Input: one byte that selects the filter and the caches, then the output.
+/// Record a trace from the output of valgrind's tool lackey. Input: one byte that selects the
+/// filter and the caches, then the output.
 pub fn captured(data: &[u8]) {
     let Some((first, text)) = data.split_first() else { return };
     if text.split(|byte| *byte == b'\n').filter(|line| moves_much(line)).count() > 1 {
@@ -65,8 +68,9 @@ pub fn captured(data: &[u8]) {
     }
 }
 
-/// Whether a line is a system call that transfers 16 MiB or more. One call can transfer two gigabytes, half a million pages, which takes
-/// many seconds in an instrumented program, so an input may have one such line. The results of `mmap` (9), `brk` (12) and `mremap` (25) are
+/// Whether a line is a system call that transfers 16 MiB or more. One call can transfer two
+/// gigabytes, half a million pages, which takes many seconds in an instrumented program, so an
+/// input may have one such line. The results of `mmap` (9), `brk` (12) and `mremap` (25) are
 /// addresses, not sizes.
 fn moves_much(line: &[u8]) -> bool {
     let line = String::from_utf8_lossy(line);

@@ -1,5 +1,6 @@
-//! The fuzz targets. Each takes any bytes and must end in bounded time and memory, without a panic. It may refuse its input with an error
-//! of one line. `fuzz/` wraps each target for cargo-fuzz; `tests/corpora.rs` runs each on its corpus with `cargo test`.
+//! The fuzz targets. Each takes any bytes and must end in bounded time and memory, without a panic.
+//! It may refuse its input with an error of one line. `fuzz/` wraps each target for cargo-fuzz;
+//! `tests/corpora.rs` runs each on its corpus with `cargo test`.
 
 pub mod frames;
 mod import;
@@ -9,10 +10,12 @@ mod trace;
 
 use swaplab_vocab::{BadInput, Result};
 
-/// A target's name, which its cargo-fuzz binary and its folder in `fuzz/corpus` also have, and its function.
+/// A target's name, which its cargo-fuzz binary and its folder in `fuzz/corpus` also have, and its
+/// function.
 pub type Target = (&'static str, fn(&[u8]));
 
-/// All targets: the trace reader, importers of files, parsers of texts, and the lists that policies use.
+/// All targets: the trace reader, importers of files, parsers of texts, and the lists that policies
+/// use.
 pub const TARGETS: &[Target] = &[
     ("trace", trace::bytes),
     ("trace_frames", frames::frames),

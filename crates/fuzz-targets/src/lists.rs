@@ -1,5 +1,5 @@
-//! Target that compares the lists of resident pages and ghost entries, which policies use, with deques. After each step they must have the
-//! same pages in the same order.
+//! Target that compares the lists of resident pages and ghost entries, which policies use, with
+//! deques. After each step they must have the same pages in the same order.
 
 use crate::Draw;
 use std::collections::VecDeque;
@@ -13,8 +13,8 @@ const LISTS: usize = 4;
 
 type Model = [VecDeque<PageId>; LISTS];
 
-/// Compare one structure with its model. Input: the first byte selects the structure, the second the number of pages. Each step has three
-/// bytes: action, list, page.
+/// Compare one structure with its model. Input: the first byte selects the structure, the second
+/// the number of pages. Each step has three bytes: action, list, page.
 pub fn lists(data: &[u8]) {
     let mut draw = Draw(data);
     let structure = draw.byte();
@@ -26,7 +26,8 @@ pub fn lists(data: &[u8]) {
     }
 }
 
-/// Take the next step from the input: the action, a list, a page, and the list that has the page now. `None` at the end of the input.
+/// Take the next step from the input: the action, a list, a page, and the list that has the page
+/// now. `None` at the end of the input.
 fn step(draw: &mut Draw, pages: u32, model: &Model) -> Option<(u8, usize, PageId, Option<usize>)> {
     if draw.0.is_empty() {
         return None;

@@ -11,8 +11,8 @@ use swaplab_swap::{Compressibility, SchemeSpec, Setup};
 use swaplab_trace::synth;
 use swaplab_vocab::Memory;
 
-/// Parse an experiment. Input: its file, in which lines that begin with `--set ` are changes. An accepted experiment must not change when
-/// it is written as JSON and read again.
+/// Parse an experiment. Input: its file, in which lines that begin with `--set ` are changes. An
+/// accepted experiment must not change when it is written as JSON and read again.
 pub fn experiment(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let set: Vec<String> = text.lines().filter_map(|line| line.strip_prefix("--set ")).map(Into::into).collect();
@@ -25,7 +25,8 @@ pub fn experiment(data: &[u8]) {
     accepted(Experiment::from_json("e.json", text));
 }
 
-/// Parse the document of a run. An accepted document must not change when it is written as JSON and read again.
+/// Parse the document of a run. An accepted document must not change when it is written as JSON and
+/// read again.
 pub fn document(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if let Some(read) = accepted(Document::from_json("d.json", text)) {
@@ -42,8 +43,8 @@ pub fn device(data: &[u8]) {
     accepted(Compressibility::parse("c.toml", text, 0));
 }
 
-/// Parse each line as a policy, a scheme, a size and other short texts. Building an accepted policy or scheme for a small machine must not
-/// panic.
+/// Parse each line as a policy, a scheme, a size and other short texts. Building an accepted policy
+/// or scheme for a small machine must not panic.
 pub fn specs(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     for line in text.lines().take(8) {

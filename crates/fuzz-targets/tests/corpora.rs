@@ -1,4 +1,5 @@
-//! Runs every target on its corpus, with the stable compiler. The corpora include inputs that have found defects.
+//! Runs every target on its corpus, with the stable compiler. The corpora include inputs that have
+//! found defects.
 
 use std::path::Path;
 use swaplab_fuzz_targets::TARGETS;
@@ -15,7 +16,8 @@ fn every_target_accepts_or_refuses_its_corpus() {
         assert!(inputs.len() >= 3, "fuzz/corpus/{name}: {} inputs", inputs.len());
         for input in &inputs {
             let data = std::fs::read(input).expect("an input");
-            // Also truncate the input and change a bit: parsers often fail on inputs that are almost valid.
+            // Also truncate the input and change a bit: parsers often fail on inputs that are
+            // almost valid.
             target(&data);
             target(&data[..data.len() / 2]);
             let mut altered = data.clone();

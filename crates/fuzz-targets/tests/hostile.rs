@@ -1,4 +1,5 @@
-//! Traces that claim more data than they have are refused, within memory for their own size and a few blocks.
+//! Traces that claim more data than they have are refused, within memory for their own size and a
+//! few blocks.
 
 use swaplab_fuzz_targets::frames::{frame, varint};
 use swaplab_trace::{Block, Trace};
@@ -10,7 +11,8 @@ fn peak_mib() -> u64 {
     line.split_whitespace().nth(1).and_then(|kb| kb.parse::<u64>().ok()).expect("a number") / 1024
 }
 
-/// A compressed trace: header, `frames`, and an index whose payload `index` makes of the frames' offsets.
+/// A compressed trace: header, `frames`, and an index whose payload `index` makes of the frames'
+/// offsets.
 fn trace(frames: &[(u8, Vec<u8>)], index: impl Fn(&[u64]) -> Vec<u8>) -> Vec<u8> {
     let mut out = swaplab_fuzz_targets::frames::header(0, 12, true);
     let mut offsets = Vec::new();
@@ -24,7 +26,8 @@ fn trace(frames: &[(u8, Vec<u8>)], index: impl Fn(&[u64]) -> Vec<u8>) -> Vec<u8>
     out
 }
 
-/// The payload of an index with these offsets of event blocks, page tables and metadata, which claims `pages` pages.
+/// The payload of an index with these offsets of event blocks, page tables and metadata, which
+/// claims `pages` pages.
 fn index(events: &[u64], tables: &[u64], meta: u64, pages: u64) -> Vec<u8> {
     let mut out = Vec::new();
     for list in [events, tables] {
@@ -62,7 +65,8 @@ fn hostile_traces_are_refused_in_bounded_memory() {
     let mut table = zeros(8 + 11 * 65_536);
     table[..4].copy_from_slice(&65_536u32.to_le_bytes());
     let bomb = (b'P', table);
-    // Three traces: one claims 2^60 pages and has none; one claims them with one table; one names the same table ten million times.
+    // Three traces: one claims 2^60 pages and has none; one claims them with one table; one names
+    // the same table ten million times.
     let none = trace(&[meta()], |at| index(&[], &[], at[0], 1 << 60));
     let few = trace(&[bomb.clone(), meta()], |at| index(&[], &at[..1], at[1], 1 << 60));
     let repeated = trace(&[bomb.clone(), meta()], |at| {
@@ -79,10 +83,12 @@ fn hostile_traces_are_refused_in_bounded_memory() {
     let many: Vec<_> = std::iter::repeat_n(bomb, 64).chain([meta()]).collect();
     let many = trace(&many, |at| index(&[], &at[..64], at[64], 64 * 65_536));
     assert!(many.len() < 64 << 10, "{} bytes", many.len());
-    // A block of 16 MiB of zeros, compressed to about a kilobyte: it has no references, and bytes are left over.
+    // A block of 16 MiB of zeros, compressed to about a kilobyte: it has no references, and bytes
+    // are left over.
     let block = trace(&[(b'E', zeros(16 << 20)), meta()], |at| index(&at[..1], &[], at[1], 0));
     assert!(block.len() < 4096, "{} bytes", block.len());
-    // A frame that claims a smaller size than it has after decompression, and one that claims 4 GiB.
+    // A frame that claims a smaller size than it has after decompression, and one that claims 4
+    // GiB.
     let mut liar = block.clone();
     liar[28..32].copy_from_slice(&100u32.to_le_bytes());
     let mut huge = block.clone();
@@ -99,7 +105,8 @@ fn hostile_traces_are_refused_in_bounded_memory() {
         let message = refusal(bytes);
         assert!(message.contains(expected) && !message.contains('\n'), "{label}: {message}");
     }
-    // The peak includes the blocks themselves, which this test builds, and a few blocks of the reader.
+    // The peak includes the blocks themselves, which this test builds, and a few blocks of the
+    // reader.
     let growth = peak_mib() - before;
     assert!(growth < 250, "the peak of memory grew by {growth} MiB");
 }

@@ -1,4 +1,5 @@
-//! This program in the role of an app. It first joins its control group, so that all its pages are charged to that group.
+//! This program in the role of an app. It first joins its control group, so that all its pages are
+//! charged to that group.
 
 use crate::cgroup;
 use std::path::Path;
@@ -6,11 +7,12 @@ use std::time::Duration;
 use swaplab_app::{Feature, Memory};
 use swaplab_vocab::{BadInput, Result};
 
-/// Serve the launcher (`app NAME FEATURE DATA`), or use the pages of the system process until the machine is turned off
-/// (`system NAME FEATURE DATA PERIOD_NS PAGES`).
+/// Serve the launcher (`app NAME FEATURE DATA`), or use the pages of the system process until the
+/// machine is turned off (`system NAME FEATURE DATA PERIOD_NS PAGES`).
 pub fn run(arguments: &[String]) -> Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    // The process's name in traces, which the kernel truncates to 15 bytes. A failure only makes a trace harder to read.
+    // The process's name in traces, which the kernel truncates to 15 bytes. A failure only makes a
+    // trace harder to read.
     let _ = std::fs::write("/proc/self/comm", words.get(1).copied().unwrap_or_default());
     match words[..] {
         ["app", name, feature, data] => {

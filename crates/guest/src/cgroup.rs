@@ -1,6 +1,7 @@
-//! Control groups (version 2): one for all apps, and in it one for each app, whose stalls are counted. With `app_groups`, each app's group
-//! has the memory controller, so that reclaim scans each app's lists in turn and A2S can forbid swap-outs of single apps. Only the group
-//! of all apps can have a limit.
+//! Control groups (version 2): one for all apps, and in it one for each app, whose stalls are
+//! counted. With `app_groups`, each app's group has the memory controller, so that reclaim scans
+//! each app's lists in turn and A2S can forbid swap-outs of single apps. Only the group of all apps
+//! can have a limit.
 
 use crate::plan::Plan;
 use crate::proc;
@@ -19,8 +20,8 @@ pub struct Group {
     memory: String,
 }
 
-/// Make the group of all apps with its limit, in it the groups of the plan's apps, and next to it the group of the system process. Returns
-/// the apps' groups in the order of the plan.
+/// Make the group of all apps with its limit, in it the groups of the plan's apps, and next to it
+/// the group of the system process. Returns the apps' groups in the order of the plan.
 pub fn make(plan: &Plan) -> Result<Vec<Group>> {
     let root = Path::new(ROOT);
     control(root, true)?;
@@ -39,7 +40,8 @@ pub fn make(plan: &Plan) -> Result<Vec<Group>> {
 
 const SYSTEM: &str = "system";
 
-/// Enable controllers for the groups in `group`: processor and I/O if this kernel has them, and memory if `memory` is set.
+/// Enable controllers for the groups in `group`: processor and I/O if this kernel has them, and
+/// memory if `memory` is set.
 fn control(group: &Path, memory: bool) -> Result<()> {
     let available = fs::read_to_string(group.join("cgroup.controllers")).unwrap_or_default();
     let others = ["cpu", "io"].into_iter().filter(|name| available.split_whitespace().any(|word| word == *name));
@@ -61,7 +63,8 @@ fn group_of(app: &str, own_memory: bool) -> Group {
 }
 
 impl Group {
-    /// Allow or forbid reclaim to swap out the group's pages. Pages that are already swapped out stay there.
+    /// Allow or forbid reclaim to swap out the group's pages. Pages that are already swapped out
+    /// stay there.
     pub fn allow_swap(&self, allowed: bool) -> Result<()> {
         let file = self.path.join("memory.swap.max");
         // A kernel without swap does not have the file.

@@ -10,7 +10,8 @@ pub fn now_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Event counts by the kernel's names, and stall times by names such as `psi_memory_some_us`. Counts of 0 are omitted.
+/// Event counts by the kernel's names, and stall times by names such as `psi_memory_some_us`.
+/// Counts of 0 are omitted.
 pub type Counts = BTreeMap<String, u64>;
 
 /// Totals since the machine started, for the timeline.

@@ -1,5 +1,5 @@
-//! The low-memory killer: a thread with real-time priority, like lmkd. Its rules are in `swaplab-apps`; this module reads the figures that
-//! they need.
+//! The low-memory killer: a thread with real-time priority, like lmkd. Its rules are in
+//! `swaplab-apps`; this module reads the figures that they need.
 
 use crate::counters::now_ns;
 use crate::limited;
@@ -13,7 +13,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 use swaplab_apps::{Killer, Pressure, Watermark};
 
-/// Check memory every `poll_ms` until the machine is turned off: the apps' control group if it has a limit, otherwise the machine.
+/// Check memory every `poll_ms` until the machine is turned off: the apps' control group if it has
+/// a limit, otherwise the machine.
 pub fn watch(phone: &Mutex<Phone>, plan: &Plan, killer: &Killer) {
     if let Err(error) = sys::run_first() {
         eprintln!("swaplab-guest: {error}; the killer runs as an ordinary task");
@@ -26,9 +27,9 @@ pub fn watch(phone: &Mutex<Phone>, plan: &Plan, killer: &Killer) {
         std::thread::sleep(Duration::from_secs_f64(killer.poll_ms / 1000.0));
         let total = limited::memory_pressure(plan).some_us;
         let stall_ms = growth(&mut stalls, now_ns(), total) / 1000;
-        // Skip the check if the killer would kill nothing at this stall time, whatever the use of memory. Also skip it if the killer is
-        // called by reclaim (a shrinker, like minfree) and nothing was reclaimed since the last check: all reclaim adds stall time, also
-        // kswapd's.
+        // Skip the check if the killer would kill nothing at this stall time, whatever the use of
+        // memory. Also skip it if the killer is called by reclaim (a shrinker, like minfree) and
+        // nothing was reclaimed since the last check: all reclaim adds stall time, also kswapd's.
         if !killer.is_awake(stall_ms) || killer.is_awake(0) && last == Some(total) {
             continue;
         }
@@ -46,7 +47,8 @@ pub fn watch(phone: &Mutex<Phone>, plan: &Plan, killer: &Killer) {
             stall_ms,
             file_refaults_kb: 4 * proc::vmstat().get("workingset_refault_file").copied().unwrap_or(0),
             swap_total_kb: memory.swap_total_kb,
-            // The kernel does not use the last swap slots, so less than one percent counts as no free swap.
+            // The kernel does not use the last swap slots, so less than one percent counts as no
+            // free swap.
             swap_free_kb: memory.swap_total_kb * percentage / 100,
         };
         let victim = killer.look(now_ns(), &seen).and_then(|least| phone.victim(least));
@@ -62,7 +64,8 @@ pub fn watch(phone: &Mutex<Phone>, plan: &Plan, killer: &Killer) {
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The growth of a total within the last second. `readings` has the earlier readings as pairs of time and total.
+/// The growth of a total within the last second. `readings` has the earlier readings as pairs of
+/// time and total.
 fn growth(readings: &mut VecDeque<(u64, u64)>, now_ns: u64, total: u64) -> u64 {
     readings.push_back((now_ns, total));
     while readings.len() > 1 && readings[0].0 + SECOND_NS < now_ns {

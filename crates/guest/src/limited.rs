@@ -1,5 +1,5 @@
-//! Figures of the memory that `machine.dram` limits, for the killer and the records: those of the apps' control group if it has a limit,
-//! otherwise the machine's.
+//! Figures of the memory that `machine.dram` limits, for the killer and the records: those of the
+//! apps' control group if it has a limit, otherwise the machine's.
 
 use crate::cgroup;
 use crate::plan::Plan;

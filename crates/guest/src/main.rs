@@ -1,8 +1,9 @@
-//! The program in the guest of the world `vm`. As process 1 it runs a plan (`/plan.json`, which the host makes) and turns the machine off.
-//! It also starts itself with a role, as an app or the system process. It is statically linked, so that the guest needs no C library and no
-//! shell.
+//! The program in the guest of the world `vm`. As process 1 it runs a plan (`/plan.json`, which the
+//! host makes) and turns the machine off. It also starts itself with a role, as an app or the
+//! system process. It is statically linked, so that the guest needs no C library and no shell.
 //!
-//! It writes records to the console, each as one line of JSON after [`report::MARK`]. All other lines are the kernel's.
+//! It writes records to the console, each as one line of JSON after [`report::MARK`]. All other
+//! lines are the kernel's.
 
 mod app;
 mod cgroup;
@@ -28,7 +29,8 @@ const PLAN: &str = "/plan.json";
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    // Process 1 has no role. Its arguments are those words of the kernel's command line that the kernel does not know.
+    // Process 1 has no role. Its arguments are those words of the kernel's command line that the
+    // kernel does not know.
     if std::process::id() != 1 {
         if let Err(error) = app::run(&arguments[1..]) {
             eprintln!("swaplab-guest: {error}");

@@ -1,4 +1,5 @@
-//! The state that the launcher and the killer share: the live apps, the importance of each, and their processes.
+//! The state that the launcher and the killer share: the live apps, the importance of each, and
+//! their processes.
 
 use crate::counters::now_ns;
 use crate::plan::Plan;
@@ -20,7 +21,8 @@ pub struct Phone<'a> {
     pub warm_up: bool,
     /// The id of the killer's thread; `None` before it runs.
     pub killer_thread: Option<u32>,
-    /// Whether the killer may kill. It may not while apps check their pages, which is not part of the experiment.
+    /// Whether the killer may kill. It may not while apps check their pages, which is not part of
+    /// the experiment.
     pub armed: bool,
 }
 
@@ -53,7 +55,8 @@ impl<'a> Phone<'a> {
         &self.plan.apps[usize::from(app)].name
     }
 
-    /// Choose the app to kill among those with an `oom_score_adj` of at least `least`. The foreground app is never chosen.
+    /// Choose the app to kill among those with an `oom_score_adj` of at least `least`. The
+    /// foreground app is never chosen.
     pub fn victim(&self, least: u32) -> Option<AppId> {
         let candidates: Vec<Candidate> = self.launcher.from(least.max(1)).into_iter().map(|app| self.candidate(app)).collect();
         self.rule.choose(&candidates)
@@ -92,7 +95,8 @@ impl<'a> Phone<'a> {
         self.launcher.killed(app);
     }
 
-    /// Reap apps that the kernel has killed, and record each. An app that ended by itself is an error.
+    /// Reap apps that the kernel has killed, and record each. An app that ended by itself is an
+    /// error.
     pub fn reap(&mut self) -> Result<()> {
         for app in 0..self.processes.len() as AppId {
             let Some(child) = &mut self.processes[usize::from(app)] else { continue };

@@ -1,5 +1,5 @@
-//! The plan of a run: everything that the guest sets up and does. `swaplab.worlds.vm.plan` writes it on the host. An unknown or missing key
-//! is an error.
+//! The plan of a run: everything that the guest sets up and does. `swaplab.worlds.vm.plan` writes
+//! it on the host. An unknown or missing key is an error.
 
 use serde::Deserialize;
 use swaplab_app::Feature;
@@ -27,13 +27,14 @@ pub struct Plan {
     pub killer: Spec,
     /// The experiment's app policy.
     pub app_policy: Spec,
-    /// Speed of the modeled core in 10^9 instructions per second. The times in the plan are already multiplied by it; the guest multiplies
-    /// the killer's times.
+    /// Speed of the modeled core in 10^9 instructions per second. The times in the plan are already
+    /// multiplied by it; the guest multiplies the killer's times.
     pub gips: f64,
     pub limits: Limits,
     /// Whether each app's control group has the memory controller.
     pub app_groups: bool,
-    /// Limit in bytes of the control group of all apps; `None` if only the guest's memory limits them.
+    /// Limit in bytes of the control group of all apps; `None` if only the guest's memory limits
+    /// them.
     pub group_bytes: Option<u64>,
     /// Virtual time in ns after which the guest gives up.
     pub virtual_limit_ns: u64,
@@ -67,8 +68,8 @@ pub struct Setting {
 pub struct FileSystem {
     pub device: String,
     pub kind: String,
-    /// The file with its blocks, as pairs of a block's number (8 bytes, little endian) and the block (4096 bytes). `None` if the device
-    /// already has them.
+    /// The file with its blocks, as pairs of a block's number (8 bytes, little endian) and the
+    /// block (4096 bytes). `None` if the device already has them.
     pub image: Option<String>,
 }
 
@@ -86,11 +87,13 @@ pub struct Partition {
 #[serde(deny_unknown_fields)]
 pub struct Swap {
     pub device: String,
-    /// Files of the kernel to write as soon as the device exists, such as zram's algorithm and size.
+    /// Files of the kernel to write as soon as the device exists, such as zram's algorithm and
+    /// size.
     pub settings: Vec<Setting>,
     /// Size of the swap area in bytes; `None` for the whole device.
     pub bytes: Option<u64>,
-    /// Whether to write every page first, so that the device has allocated all of its memory before the first app starts.
+    /// Whether to write every page first, so that the device has allocated all of its memory before
+    /// the first app starts.
     pub fill: bool,
 }
 
@@ -103,7 +106,8 @@ pub struct App {
     pub request: String,
     /// The request that uses the app after each launch; not sent if it is empty.
     pub work: String,
-    /// Whether the app runs a service in the background, which makes it more important to the killer.
+    /// Whether the app runs a service in the background, which makes it more important to the
+    /// killer.
     pub service: bool,
 }
 
@@ -148,7 +152,8 @@ impl Plan {
         Ok(Gate::of(&APP_POLICIES.resolve(&self.app_policy)?))
     }
 
-    /// The killer for a guest with `memory_kb` of memory, with its times in virtual time; `None` if it is off.
+    /// The killer for a guest with `memory_kb` of memory, with its times in virtual time; `None` if
+    /// it is off.
     pub fn killer(&self, memory_kb: u64) -> Result<Option<Killer>> {
         let killer = Killer::of(&KILLERS.resolve(&self.killer)?)?;
         let killer = match self.group_bytes {

@@ -1,4 +1,5 @@
-//! Reads the kernel's figures from /proc and /sys. Names end with their unit (`_kb`, `_ns`, `_us`); counts of pages have no unit.
+//! Reads the kernel's figures from /proc and /sys. Names end with their unit (`_kb`, `_ns`, `_us`);
+//! counts of pages have no unit.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -14,7 +15,8 @@ fn numbers(text: &str) -> Vec<u64> {
     text.split_whitespace().map(|word| word.parse().unwrap_or(0)).collect()
 }
 
-/// Read the sizes in /proc/meminfo, in bytes by name. A size that the guest uses and this kernel does not report is 0.
+/// Read the sizes in /proc/meminfo, in bytes by name. A size that the guest uses and this kernel
+/// does not report is 0.
 pub fn meminfo() -> BTreeMap<String, u64> {
     let text = read("/proc/meminfo");
     let absent = ["MemTotal", "MemAvailable", "SwapTotal"].map(|key| (key.to_owned(), 0));
@@ -29,13 +31,15 @@ pub fn meminfo() -> BTreeMap<String, u64> {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Memory {
     pub free_kb: u64,
-    /// Page cache that reclaim can drop: without shared memory. `Cached` does not include the swap cache (fs/proc/meminfo.c).
+    /// Page cache that reclaim can drop: without shared memory. `Cached` does not include the swap
+    /// cache (fs/proc/meminfo.c).
     pub file_kb: u64,
     pub anonymous_kb: u64,
     pub dirty_kb: u64,
     pub swap_total_kb: u64,
     pub swap_free_kb: u64,
-    /// The first three figures of zram's `mm_stat`, in bytes: stored, compressed, memory used. `None` without zram.
+    /// The first three figures of zram's `mm_stat`, in bytes: stored, compressed, memory used.
+    /// `None` without zram.
     pub zram: Option<[u64; 3]>,
 }
 
@@ -55,7 +59,8 @@ impl Memory {
         }
     }
 
-    /// Read the memory of a control group that is limited to `limit` bytes. Swap is still the machine's.
+    /// Read the memory of a control group that is limited to `limit` bytes. Swap is still the
+    /// machine's.
     pub fn of_group(group: &Path, limit: u64) -> Memory {
         let (used, stat) = (numbers(&read(group.join("memory.current"))), read(group.join("memory.stat")));
         let kb = |key: &str| stat.lines().find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok()).unwrap_or(0) / 1024;
@@ -71,7 +76,8 @@ impl Memory {
         Memory { zram, ..self }
     }
 
-    /// Free swap in percent; 100 without swap, so that no rule of a killer considers swap to be low.
+    /// Free swap in percent; 100 without swap, so that no rule of a killer considers swap to be
+    /// low.
     pub fn swap_free_percentage(&self) -> u64 {
         (100 * self.swap_free_kb).checked_div(self.swap_total_kb).unwrap_or(100)
     }
@@ -128,7 +134,8 @@ impl Pressure {
     }
 }
 
-/// Read the event counts of /proc/vmstat by name, without its current levels, whose names begin with `nr_`.
+/// Read the event counts of /proc/vmstat by name, without its current levels, whose names begin
+/// with `nr_`.
 pub fn vmstat() -> BTreeMap<String, u64> {
     counts("/proc/vmstat")
 }
@@ -153,7 +160,8 @@ pub struct Process {
 impl Process {
     pub fn read(id: u32) -> Process {
         let (schedule, status) = (numbers(&read(format!("/proc/{id}/schedstat"))), read(format!("/proc/{id}/stat")));
-        // The name in parentheses can contain spaces. The fields after it are the state and numbers.
+        // The name in parentheses can contain spaces. The fields after it are the state and
+        // numbers.
         let fields = numbers(status.rsplit_once(')').map_or("", |(_, rest)| rest));
         let at = |list: &[u64], index: usize| list.get(index).copied().unwrap_or(0);
         Process { cpu_ns: at(&schedule, 0), run_delay_ns: at(&schedule, 1), minor_faults: at(&fields, 7), major_faults: at(&fields, 9) }
@@ -214,7 +222,8 @@ impl Waits {
     }
 }
 
-/// Read MGLRU's generations of a control group, oldest first: age in ms, anonymous pages, file-backed pages. Empty without MGLRU.
+/// Read MGLRU's generations of a control group, oldest first: age in ms, anonymous pages,
+/// file-backed pages. Empty without MGLRU.
 pub fn generations(group: &str) -> Vec<[i64; 3]> {
     parse_generations(&read("/sys/kernel/debug/lru_gen"), group)
 }

@@ -41,7 +41,8 @@ pub enum Record<'a> {
         kernel: &'a Counts,
         killer_cpu_ns: u64,
     },
-    /// The result of a live app's check of its pages: how many it checked, and how many had wrong content.
+    /// The result of a live app's check of its pages: how many it checked, and how many had wrong
+    /// content.
     Check {
         app: &'a str,
         pages: u64,
@@ -90,7 +91,8 @@ pub struct Visit<'a> {
     pub so_far: Totals,
     /// The use of memory after the visit.
     pub memory: proc::Memory,
-    /// MGLRU's generations of the app's control group, oldest first: [age in ms, anonymous pages, file-backed pages].
+    /// MGLRU's generations of the app's control group, oldest first:
+    /// [age in ms, anonymous pages, file-backed pages].
     pub generations: Vec<[i64; 3]>,
 }
 
@@ -101,7 +103,8 @@ pub struct Kill<'a> {
     pub app: &'a str,
     pub adjustment: u32,
     pub reason: Reason,
-    /// Free memory that the killer saw. This and the next three fields are 0 if the kill does not depend on memory.
+    /// Free memory that the killer saw. This and the next three fields are 0 if the kill does not
+    /// depend on memory.
     pub free_kb: u64,
     pub file_kb: u64,
     /// Stall time in the second before the kill.

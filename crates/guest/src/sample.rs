@@ -1,4 +1,5 @@
-//! Samples of memory in the format `memory-samples`, like those of a shell loop on a phone (docs/how-to/capture.md).
+//! Samples of memory in the format `memory-samples`, like those of a shell loop on a phone
+//! (docs/how-to/capture.md).
 
 use crate::counters::now_ns;
 use crate::phone::Phone;
@@ -7,14 +8,16 @@ use crate::report::{self, Record};
 use std::fs::read_to_string;
 use swaplab_vocab::AppId;
 
-/// The rows of each file that an import of samples needs. More rows would only take time on the console.
+/// The rows of each file that an import of samples needs. More rows would only take time on the
+/// console.
 const MEMINFO: [&str; 7] = ["MemTotal:", "MemFree:", "Buffers:", "Cached:", "SwapTotal:", "SwapFree:", "AnonPages:"];
 const VMSTAT: [&str; 3] = ["pgmajfault ", "pswpin ", "pswpout "];
 const SMAPS: [&str; 3] = ["Pss_File:", "Anonymous:", "Swap:"];
 /// The `oom_score_adj` of the system process.
 pub const SYSTEM_ADJUSTMENT: i32 = -900;
 
-/// Record a sample of the machine, of every live app and of the system process, which is `system` with its process id.
+/// Record a sample of the machine, of every live app and of the system process, which is `system`
+/// with its process id.
 pub fn write(phone: &Phone, system: Option<(&System, u32)>) {
     let apps = phone.processes.iter().enumerate().filter_map(|(app, process)| {
         let app = app as AppId;
@@ -30,7 +33,8 @@ pub fn write(phone: &Phone, system: Option<(&System, u32)>) {
     report::write(&Record::Sample { at_ns: now_ns(), lines });
 }
 
-/// The lines of a file that begin with one of `rows`; none if the file is missing, as after the end of a process.
+/// The lines of a file that begin with one of `rows`; none if the file is missing, as after the end
+/// of a process.
 fn lines_with(path: &str, rows: &[&str]) -> Vec<String> {
     let text = read_to_string(path).unwrap_or_default();
     text.lines().filter(|line| rows.iter().any(|row| line.starts_with(row))).map(str::to_owned).collect()

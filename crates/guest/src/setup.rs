@@ -16,7 +16,8 @@ use swaplab_vocab::{BadInput, Result, PAGE_SIZE};
 pub const DATA: &str = "/data";
 const PAGE: usize = PAGE_SIZE as usize;
 
-/// Mount the kernel's own file systems. A failure is ignored here; a later step that needs the file system fails.
+/// Mount the kernel's own file systems. A failure is ignored here; a later step that needs the file
+/// system fails.
 pub fn mounts() {
     let kinds = [
         ("proc", "/proc"),
@@ -96,8 +97,8 @@ pub fn data_of(app: &str) -> String {
     format!("{DATA}/{app}")
 }
 
-/// Write a file system's blocks to a device. Zeros are written everywhere first, so that a device in the guest's memory has allocated all
-/// of it.
+/// Write a file system's blocks to a device. Zeros are written everywhere first, so that a device
+/// in the guest's memory has allocated all of it.
 fn unpack(image: &str, device: &str) -> io::Result<()> {
     let mut to = OpenOptions::new().write(true).open(device)?;
     let size = to.seek(SeekFrom::End(0))?;
@@ -156,8 +157,9 @@ fn await_device(device: &str) -> Result<()> {
     Err(BadInput::new("kernel", format!("no {device}"), "a kernel with a driver for it"))
 }
 
-/// Wait, at most 10 s, until the kernel has finished its deferred boot work, which would delay the first apps. Then wait for the next whole
-/// second of the clock, so that boots of different lengths end at the same time.
+/// Wait, at most 10 s, until the kernel has finished its deferred boot work, which would delay the
+/// first apps. Then wait for the next whole second of the clock, so that boots of different lengths
+/// end at the same time.
 pub fn settle() {
     let idle = || {
         let text = fs::read_to_string("/proc/uptime").unwrap_or_default();

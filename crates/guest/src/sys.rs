@@ -49,7 +49,8 @@ pub fn add_partition(device: &File, wanted: &Partition) -> IoResult<()> {
     let mut part = BlkpgPartition { start: wanted.start_bytes, length: wanted.length_bytes, number: wanted.number, names: [0; 128] };
     let size = std::mem::size_of::<BlkpgPartition>() as libc::c_int;
     let argument = BlkpgArgument { operation: ADD_PARTITION, flags: 0, length: size, data: &mut part };
-    // SAFETY: both structures have the kernel's layout and are valid during the call, which keeps no pointer to them.
+    // SAFETY: both structures have the kernel's layout and are valid during the call, which keeps
+    // no pointer to them.
     let done = unsafe { libc::ioctl(device.as_raw_fd(), BLKPG as _, std::ptr::from_ref(&argument)) };
     succeeded(done.into())
 }

@@ -1,4 +1,5 @@
-//! The launcher: performs the plan's visits in order and times each, like the world `kernel` on the machine's own kernel.
+//! The launcher: performs the plan's visits in order and times each, like the world `kernel` on the
+//! machine's own kernel.
 
 use crate::cgroup::Group;
 use crate::counters::{now_ns, Sample};
@@ -29,7 +30,8 @@ struct Pipes {
 /// Error: the app's process ended before it answered.
 struct Gone;
 
-/// Perform every visit of the plan, and then let the live apps check their pages if the plan says so.
+/// Perform every visit of the plan, and then let the live apps check their pages if the plan says
+/// so.
 pub fn run(plan: &Plan, groups: Vec<Group>) -> Result<()> {
     let killer = plan.killer(proc::meminfo()["MemTotal"] / 1024)?;
     let phone = Mutex::new(Phone::new(plan, killer.as_ref().map(|killer| killer.victim).unwrap_or_default()));
@@ -37,7 +39,8 @@ pub fn run(plan: &Plan, groups: Vec<Group>) -> Result<()> {
         if let Some(killer) = &killer {
             scope.spawn(|| killer::watch(&phone, plan, killer));
         }
-        // The killer's thread never ends, so this scope would not end either: turn the machine off here, also after an error.
+        // The killer's thread never ends, so this scope would not end either: turn the machine off
+        // here, also after an error.
         report::end(visit_all(plan, &phone, groups))
     })
 }
@@ -187,8 +190,9 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Start an app's process. Returns the time at which the successful attempt began, in ns since the machine started. If the kernel kills
-    /// the process, another app is killed to make room, and the start is repeated.
+    /// Start an app's process. Returns the time at which the successful attempt began, in ns since
+    /// the machine started. If the kernel kills the process, another app is killed to make room,
+    /// and the start is repeated.
     fn launch(&mut self, app: AppId) -> Result<u64> {
         for _ in 0..=self.plan.apps.len() {
             {
@@ -269,7 +273,8 @@ impl<'a> Desk<'a> {
         self.answer(app, "ok")
     }
 
-    /// Wait for the app's answer `WORD pages=N bad=M`. Returns the number of touched pages and of pages with wrong content.
+    /// Wait for the app's answer `WORD pages=N bad=M`. Returns the number of touched pages and of
+    /// pages with wrong content.
     fn answer(&mut self, app: AppId, word: &str) -> std::result::Result<(u64, u64), Gone> {
         let Some(pipes) = &mut self.pipes[usize::from(app)] else { return Err(Gone) };
         let mut line = String::new();

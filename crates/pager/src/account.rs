@@ -1,5 +1,6 @@
-//! The account of a process's anonymous memory in DRAM: memory that counts against the budget, memory that does not, and the kernel's
-//! total (`RssAnon`). Each is counted independently, so that a discrepancy can be detected.
+//! The account of a process's anonymous memory in DRAM: memory that counts against the budget,
+//! memory that does not, and the kernel's total (`RssAnon`). Each is counted independently, so that
+//! a discrepancy can be detected.
 
 use crate::kernel::memory::{self, Bytes};
 use crate::kernel::pagemap::PageMap;
@@ -94,8 +95,9 @@ impl World {
         }
     }
 
-    /// Update the peaks before the program frees `pages` pages. Memory peaks just before it shrinks, which happens here or by an
-    /// eviction. To save time, peaks are only checked once the pages freed since the last check exceed 1/64 of the peak and 64 pages.
+    /// Update the peaks before the program frees `pages` pages. Memory peaks just before it
+    /// shrinks, which happens here or by an eviction. To save time, peaks are only checked once the
+    /// pages freed since the last check exceed 1/64 of the peak and 64 pages.
     pub fn before_shrink(&mut self, pages: usize) {
         if self.mode == crate::world::Mode::Child {
             return;
@@ -113,15 +115,17 @@ impl World {
     }
 }
 
-/// The account of another process, in bytes: memory that counts against the budget, memory that does not, and the kernel's total. While
-/// the process is stopped, the total is the sum of the other two.
+/// The account of another process, in bytes: memory that counts against the budget, memory that
+/// does not, and the kernel's total. While the process is stopped, the total is the sum of the
+/// other two.
 pub struct Account {
     pub managed: usize,
     pub unmanaged: usize,
     pub anonymous: usize,
 }
 
-/// Take the account of process `pid` now. `stats` is the content of its counters' file. The error is one line.
+/// Take the account of process `pid` now. `stats` is the content of its counters' file. The error
+/// is one line.
 pub fn look(pid: u32, stats: &[u8]) -> std::result::Result<Account, String> {
     let failed = |e: rustix::io::Errno| format!("/proc/{pid}: {e}");
     let word =

@@ -1,6 +1,7 @@
-//! The census: which managed pages are in DRAM. The page table, scanned range by range, is the pager's only source.
-//! A page that was out and is in DRAM again has been written (the kernel copied it). A page that is mapped from the NVM file has been
-//! read in place. A page that the policy does not know is new.
+//! The census: which managed pages are in DRAM. The page table, scanned range by range, is the
+//! pager's only source. A page that was out and is in DRAM again has been written (the kernel
+//! copied it). A page that is mapped from the NVM file has been read in place. A page that the
+//! policy does not know is new.
 
 use crate::kernel::pagemap::{PageMap, Run, Where};
 use crate::kernel::sparse::Sparse;
@@ -33,10 +34,12 @@ impl Census {
         Ok(Census { map, pieces: Vec::new(), arrivals: Vec::new(), reads: Vec::new(), turn: 0, stamp: unsafe { Sparse::new(PAGES) }? })
     }
 
-    /// Scan every managed page, report arrivals and departures to the policy, and append its victims: enough to leave `kept_free`
-    /// frames free beyond its reserve. Returns the number of pages in DRAM.
+    /// Scan every managed page, report arrivals and departures to the policy, and append its
+    /// victims: enough to leave `kept_free` frames free beyond its reserve. Returns the number of
+    /// pages in DRAM.
     ///
-    /// Pages read in place are counted only with `all` and in every eighth census, as they outnumber the pages in DRAM.
+    /// Pages read in place are counted only with `all` and in every eighth census, as they
+    /// outnumber the pages in DRAM.
     pub fn take(&mut self, world: &mut World, all: bool, kept_free: usize, victims: &mut Vec<usize>) -> Result<usize> {
         let Census { map, pieces, arrivals, reads, turn, stamp } = self;
         *turn = turn.wrapping_add(1);
@@ -108,8 +111,8 @@ impl Census {
     }
 }
 
-/// Make the policy forget the pages that this census did not see: they were dropped by a system call that was not intercepted, or
-/// swapped out by the kernel.
+/// Make the policy forget the pages that this census did not see: they were dropped by a system
+/// call that was not intercepted, or swapped out by the kernel.
 fn forget_absent(world: &mut World, pieces: &[(crate::spans::PageRange, Span)], stamp: &Sparse<u8>, turn: u8) {
     for (piece, _) in pieces {
         let written: Vec<_> = world.state.written(piece.clone()).collect();

@@ -44,7 +44,8 @@ pub enum Place {
     Memory,
     /// The memory of one NUMA node, such as a CXL expander or persistent memory.
     Node(u32),
-    /// A nameless file, which the kernel deletes at the program's end, in this directory of a tmpfs.
+    /// A nameless file, which the kernel deletes at the program's end, in this directory of a
+    /// tmpfs.
     Directory(PathBuf),
 }
 
@@ -75,14 +76,16 @@ pub struct Config {
     pub medium: Medium,
     /// Size of the reserved address range, which takes no memory until it is used.
     pub range_bytes: usize,
-    /// Limit of the store. `None`: a direct store is limited by its file system, a copying store by the larger of [`LEAST_STORE`] and
-    /// sixteen times the budget.
+    /// Limit of the store. `None`: a direct store is limited by its file system, a copying store by
+    /// the larger of [`LEAST_STORE`] and sixteen times the budget.
     pub store_bytes: Option<usize>,
     /// A new file for the record of faults and evictions.
     pub record: Option<PathBuf>,
-    /// Whether to write-protect during evictions. Without it writes are lost: a control that shows that the protection works.
+    /// Whether to write-protect during evictions. Without it writes are lost: a control that shows
+    /// that the protection works.
     pub protect: bool,
-    /// Called with the `pthread_t` of the pager thread when it starts. Allocations of that thread must not be managed memory.
+    /// Called with the `pthread_t` of the pager thread when it starts. Allocations of that thread
+    /// must not be managed memory.
     pub started: fn(usize),
 }
 
@@ -106,15 +109,19 @@ impl Config {
     }
 }
 
-/// The policy may not fill 1/`RESERVE` of the budget: room for pages that arrive before and during a round. With a larger reserve a
-/// round evicts more pages and costs less per page, as each round scans all memory once.
+/// The policy may not fill 1/`RESERVE` of the budget: room for pages that arrive before and during
+/// a round. With a larger reserve a round evicts more pages and costs less per page, as each round
+/// scans all memory once.
 const RESERVE: usize = 8;
 
-/// The smallest budget in bytes. A smaller one has no room for pages that arrive between two censuses.
+/// The smallest budget in bytes. A smaller one has no room for pages that arrive between two
+/// censuses.
 pub const LEAST_BUDGET: usize = 1 << 20;
 
-/// Bytes of swapped pages for which a copying scheme's tables are built at least, at about 20 bytes per page.
+/// Bytes of swapped pages for which a copying scheme's tables are built at least, at about 20 bytes
+/// per page.
 pub const LEAST_STORE: usize = 1 << 30;
 
-/// The default directory of the flash file: the usual place of temporary files that are too large for memory.
+/// The default directory of the flash file: the usual place of temporary files that are too large
+/// for memory.
 pub const FLASH_DIRECTORY: &str = "/var/tmp";

@@ -1,8 +1,10 @@
-//! Eviction to a store that cannot be mapped, and swap-in: every access to an evicted page faults to the pager thread, which copies the
-//! page in by `userfaultfd`. An eviction has the same window as in `evict.rs`: protect, save, drop, lift the protection.
+//! Eviction to a store that cannot be mapped, and swap-in: every access to an evicted page faults
+//! to the pager thread, which copies the page in by `userfaultfd`. An eviction has the same window
+//! as in `evict.rs`: protect, save, drop, lift the protection.
 //!
-//! A page that was only read since its swap-in is *clean*: the store still has it, and it stays write-protected, so that the pager
-//! notices the first write. The eviction of a clean page does not write it.
+//! A page that was only read since its swap-in is *clean*: the store still has it, and it stays
+//! write-protected, so that the pager notices the first write. The eviction of a clean page does
+//! not write it.
 //!
 //! A chunk is registered at its first eviction. Until then the kernel alone handles its faults.
 
@@ -31,7 +33,8 @@ impl CopyEvictor {
         CopyEvictor { uffd, map, present: Vec::new() }
     }
 
-    /// Evict `victims`, which are ascending pages of one chunk. Returns the number of evicted pages. An error means that none was.
+    /// Evict `victims`, which are ascending pages of one chunk. Returns the number of evicted
+    /// pages. An error means that none was.
     pub fn evict(&mut self, world: &mut World, victims: &[usize]) -> Result<usize> {
         let chunk = victims[0] / CHUNK;
         let mut gone = 0;
@@ -56,7 +59,8 @@ impl CopyEvictor {
         self.uffd.protect(bytes.clone(), true)?;
         self.present.clear();
         let present = &mut self.present;
-        // Read only pages that are present: an access to a missing page would wait for this thread itself.
+        // Read only pages that are present: an access to a missing page would wait for this thread
+        // itself.
         let scanned = self.map.scan(bytes, |run| {
             if run.place() == Where::Dram {
                 present.push(run.pages());
@@ -88,7 +92,8 @@ impl CopyEvictor {
                 }
             }
         }
-        // Clean pages stay protected. A writer that waits on one has sent a fault message, which is served after the window is closed.
+        // Clean pages stay protected. A writer that waits on one has sent a fault message, which is
+        // served after the window is closed.
         let clean = |page: usize| world.state[page] & CLEAN != 0;
         let mut page = window.start;
         while page < window.end {
@@ -128,7 +133,8 @@ impl CopyEvictor {
         }
     }
 
-    /// Resolve a write to a protected page, which was clean or whose window has been closed meanwhile.
+    /// Resolve a write to a protected page, which was clean or whose window has been closed
+    /// meanwhile.
     pub fn resolve_write(&mut self, world: &mut World, fault: Fault) {
         let page = fault.address / PAGE;
         if world.state[page] & CLEAN != 0 {

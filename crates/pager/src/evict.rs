@@ -3,10 +3,12 @@
 //! 1. Write-protect the victims' range. Writers now wait in the kernel; readers do not.
 //! 2. Write the victims' content to their slots in the NVM file.
 //! 3. Drop the private copies. The mapping then reads from the file, which has the same content.
-//! 4. Lift the protection and wake the waiting writers. Each gets a new private copy by the kernel's copy-on-write.
+//! 4. Lift the protection and wake the waiting writers. Each gets a new private copy by the
+//!    kernel's copy-on-write.
 //!
-//! Memory that was never evicted is plain anonymous memory. Its first eviction evicts the whole chunk: in place of step 3, the file is
-//! mapped over it. docs/models/direct-read.md discusses every interleaving.
+//! Memory that was never evicted is plain anonymous memory. Its first eviction evicts the whole
+//! chunk: in place of step 3, the file is mapped over it. docs/models/direct-read.md discusses
+//! every interleaving.
 
 use crate::kernel::memory::{self, Bytes};
 use crate::kernel::pagemap::{PageMap, Where};
@@ -21,16 +23,19 @@ use crate::CHUNK;
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, Result};
 
-/// The state of evictions to the NVM file. It belongs to the pager thread, in whose descriptor table its files are.
+/// The state of evictions to the NVM file. It belongs to the pager thread, in whose descriptor
+/// table its files are.
 pub struct DirectEvictor {
     pub uffd: Uffd,
     pub file: OwnedFd,
     pub map: PageMap,
     /// A pidfd of this process for `process_madvise`; `None` if the kernel has no pidfds.
     pub me: Option<OwnedFd>,
-    /// Whether to write-protect during evictions. False only in the control experiment, which must lose writes.
+    /// Whether to write-protect during evictions. False only in the control experiment, which must
+    /// lose writes.
     pub protect: bool,
-    /// Whether writers stay held after a round, until [`allow_write`](DirectEvictor::allow_write) opens their chunk.
+    /// Whether writers stay held after a round, until [`allow_write`](DirectEvictor::allow_write)
+    /// opens their chunk.
     pub keep_holding: bool,
     runs: Vec<PageRange>,
     drops: Vec<Bytes>,
@@ -38,7 +43,8 @@ pub struct DirectEvictor {
     pub stopped: Vec<PageRange>,
     /// Ranges whose protection was lifted since the last stop, the latest last.
     pub lifted: Vec<PageRange>,
-    /// Ranges that were released while another thread had the world locked: their gates are still `Held`.
+    /// Ranges that were released while another thread had the world locked: their gates are still
+    /// `Held`.
     pub unsynced: Vec<PageRange>,
 }
 
@@ -60,8 +66,9 @@ impl DirectEvictor {
         }
     }
 
-    /// Evict `victims`, which are ascending pages of one chunk. Returns the number of evicted pages, which can include other pages of
-    /// the chunk. NOSPC: the store is full; the remaining victims are unchanged.
+    /// Evict `victims`, which are ascending pages of one chunk. Returns the number of evicted
+    /// pages, which can include other pages of the chunk. NOSPC: the store is full; the remaining
+    /// victims are unchanged.
     pub fn evict(&mut self, world: &mut World, victims: &[usize]) -> Result<usize> {
         self.sync_gates(world);
         let chunk = victims[0] / CHUNK;
@@ -88,7 +95,8 @@ impl DirectEvictor {
     /// Evict pages that are already mapped from the file.
     fn evict_paged(&mut self, world: &mut World, victims: &[usize]) -> Result<usize> {
         self.runs.clear();
-        // Skip pages that `convert` has just evicted (`OUT`) and pages whose slots a child reads (`FROZEN`).
+        // Skip pages that `convert` has just evicted (`OUT`) and pages whose slots a child reads
+        // (`FROZEN`).
         for page in victims.iter().filter(|p| world.state[**p] & (PAGED | OUT | FROZEN | KNOWN) == PAGED) {
             match self.runs.last_mut() {
                 Some(run) if run.end == *page => run.end += 1,
@@ -126,8 +134,8 @@ impl DirectEvictor {
         Ok(gone)
     }
 
-    /// Evict all plain anonymous pages of `chunk` that are evictable, and map the file in their place. Returns the number of evicted
-    /// pages.
+    /// Evict all plain anonymous pages of `chunk` that are evictable, and map the file in their
+    /// place. Returns the number of evicted pages.
     fn convert(&mut self, world: &mut World, chunk: usize) -> Result<usize> {
         let range = chunk * CHUNK..(chunk + 1) * CHUNK;
         let Backing::Direct { home, homes, .. } = &mut world.backing else { unreachable!("a direct evictor for a direct store") };
@@ -157,14 +165,16 @@ impl DirectEvictor {
         let saved = scanned.and_then(|()| {
             present.iter().try_for_each(|(pages, place)| match place {
                 Where::Dram => self.save(world, pages),
-                // In kernel swap, or never accessed and only marked by the write-protection. An empty slot reads as zeros, too.
+                // In kernel swap, or never accessed and only marked by the write-protection. An
+                // empty slot reads as zeros, too.
                 Where::Swapped => pages.clone().try_for_each(|p| if is_zero(p) { Ok(()) } else { self.save(world, &(p..p + 1)) }),
                 Where::File | Where::Zero => Ok(()),
             })
         });
         let Backing::Direct { home, .. } = &world.backing else { unreachable!("a direct evictor for a direct store") };
         let offset = (World::slot(home, run.start) * PAGE) as u64;
-        // SAFETY: managed memory whose content is in the file, and unchanged since, as writers wait.
+        // SAFETY: managed memory whose content is in the file, and unchanged since, as writers
+        // wait.
         let mapped = saved.and_then(|()| unsafe { self.map_store(window.clone(), attributes, offset) });
         if mapped.is_err() {
             self.close(&window);
@@ -172,7 +182,8 @@ impl DirectEvictor {
         }
         let held = self.keep_holding && self.open(&window).is_ok();
         world.gates.set(run.clone(), if held { Gate::Held } else { Gate::Open });
-        let _ = self.uffd.wake(window); // The writers waited on the old mapping; they repeat their writes on the new one.
+        // The writers waited on the old mapping; they repeat their writes on the new one.
+        let _ = self.uffd.wake(window);
         world.state.change(run, |s| *s = *s & !SEEN | PAGED);
         let mut gone = 0;
         for page in present.iter().filter(|(_, place)| *place == Where::Dram).flat_map(|(pages, _)| pages.clone()) {
@@ -201,7 +212,8 @@ impl DirectEvictor {
         Ok(())
     }
 
-    /// Take a home for a chunk; if homes are reserved, allocate its file blocks. NOSPC: there is no room.
+    /// Take a home for a chunk; if homes are reserved, allocate its file blocks. NOSPC: there is no
+    /// room.
     pub fn take_home(&self, homes: &mut Homes) -> Result<u32> {
         let home = homes.take().ok_or(Errno::NOSPC)?;
         if homes.reserved {
@@ -223,8 +235,9 @@ impl DirectEvictor {
         Ok(())
     }
 
-    /// Close an eviction window: unregister it, which lifts the protection, and wake the waiting writers. While a range is registered,
-    /// the kernel does not map the neighbors of a page that is read (fault-around).
+    /// Close an eviction window: unregister it, which lifts the protection, and wake the waiting
+    /// writers. While a range is registered, the kernel does not map the neighbors of a page that
+    /// is read (fault-around).
     pub fn close(&self, window: &Bytes) {
         if self.protect {
             let _ = self.uffd.unregister(window.clone());

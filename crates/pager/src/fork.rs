@@ -1,4 +1,5 @@
-//! The work of a forking thread before and after the fork. `tether.rs` explains why slots are frozen.
+//! The work of a forking thread before and after the fork. `tether.rs` explains why slots are
+//! frozen.
 
 use crate::kernel::memory;
 use crate::kernel::PAGE;
@@ -33,7 +34,8 @@ impl Pager {
                     world.freeze();
                     return ForkGuard { world };
                 }
-                // The pager does not serve a child's faults: swap everything in first, with evictions paused.
+                // The pager does not serve a child's faults: swap everything in first, with
+                // evictions paused.
                 Backing::Copying(_) => {
                     world.forks.evictions_paused = true;
                     let out = world.out_pages();

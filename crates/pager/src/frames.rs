@@ -1,9 +1,10 @@
-//! Runs a policy of the `policy` crate on the pages in DRAM, in the same steps as the simulator's replay engine: a miss, victims until a
-//! frame is free, then the page enters.
+//! Runs a policy of the `policy` crate on the pages in DRAM, in the same steps as the simulator's
+//! replay engine: a miss, victims until a frame is free, then the page enters.
 //!
-//! A policy needs dense page numbers and is built for a fixed count of them; addresses are sparse. So each chunk gets a range of
-//! numbers when its first page is in DRAM. When the numbers run out, the policy is rebuilt at twice the size, and the resident pages
-//! enter it in the old policy's eviction order.
+//! A policy needs dense page numbers and is built for a fixed count of them; addresses are sparse.
+//! So each chunk gets a range of numbers when its first page is in DRAM. When the numbers run out,
+//! the policy is rebuilt at twice the size, and the resident pages enter it in the old policy's
+//! eviction order.
 
 use crate::kernel::sparse::Sparse;
 use crate::kernel::Missing;
@@ -26,7 +27,8 @@ pub struct Frames {
     unused: Vec<u32>,
 }
 
-/// Upper bound of the chunks for which the first tables are built, so that a short program with a large budget starts quickly.
+/// Upper bound of the chunks for which the first tables are built, so that a short program with a
+/// large budget starts quickly.
 const FIRST_CHUNKS: usize = 256;
 
 /// Check that the pager can provide the signal that a policy needs. The error states the reason.
@@ -85,7 +87,8 @@ impl Frames {
         n * CHUNK as u32 + (page % CHUNK) as u32
     }
 
-    /// Rebuild the policy for twice the pages, with the resident pages in its eviction order. Ghost entries are lost.
+    /// Rebuild the policy for twice the pages, with the resident pages in its eviction order. Ghost
+    /// entries are lost.
     fn grow(&mut self) {
         self.pages.make_room(self.policy.as_dyn_mut(), None, self.frames);
         let order: Vec<PageId> = self.pages.drain_released().collect();
@@ -97,8 +100,8 @@ impl Frames {
         }
     }
 
-    /// Report that `page` is in DRAM, which only a write can cause, and append the victims that it displaces. `others` frames are
-    /// taken by pages that cannot be evicted.
+    /// Report that `page` is in DRAM, which only a write can cause, and append the victims that it
+    /// displaces. `others` frames are taken by pages that cannot be evicted.
     pub fn arrive(&mut self, page: usize, others: usize, victims: &mut Vec<usize>) {
         let id = self.number_of(page);
         let policy = self.policy.as_dyn_mut();
@@ -122,7 +125,8 @@ impl Frames {
         }
     }
 
-    /// Remove `page` from the policy: the program unmapped or discarded it, or it was evicted along with its chunk.
+    /// Remove `page` from the policy: the program unmapped or discarded it, or it was evicted along
+    /// with its chunk.
     pub fn forget(&mut self, page: usize) {
         if let Some(id) = self.known(page) {
             self.pages.vanish(id, !RESIDENT);

@@ -1,6 +1,7 @@
-//! Gates of fresh memory. A program can fill fresh memory faster than the pager evicts pages. So, once half of the budget is in DRAM,
-//! untouched memory is gated: its first access waits for the pager, which makes room and then opens the gated part of the chunk, one wait
-//! for up to 128 pages. Without gates, a program could exceed its budget between two censuses.
+//! Gates of fresh memory. A program can fill fresh memory faster than the pager evicts pages. So,
+//! once half of the budget is in DRAM, untouched memory is gated: its first access waits for the
+//! pager, which makes room and then opens the gated part of the chunk, one wait for up to 128
+//! pages. Without gates, a program could exceed its budget between two censuses.
 
 use crate::kernel::uffd::{Uffd, Watch};
 use crate::kernel::PAGE;
@@ -17,7 +18,8 @@ pub fn close(uffd: &Uffd, world: &mut World) {
     for run in runs {
         let mut start = run.start;
         while start < run.end {
-            // Gate the untouched pages up to the end of the run, or else up to the last chunk boundary.
+            // Gate the untouched pages up to the end of the run, or else up to the last chunk
+            // boundary.
             let untouched = world.state.leading(start..run.end, |s| s & (KNOWN | PAGED) == 0);
             let end = if start + untouched == run.end { run.end } else { ((start + untouched) / CHUNK * CHUNK).max(start) };
             if end > start {
@@ -41,7 +43,8 @@ pub fn is_closed(world: &World, page: usize) -> bool {
     world.gates.at(page) == Gate::Gated
 }
 
-/// Open the gated part of the chunk of `page`, and wake the waiting threads. Returns the number of opened pages.
+/// Open the gated part of the chunk of `page`, and wake the waiting threads. Returns the number of
+/// opened pages.
 pub fn open(uffd: &Uffd, world: &mut World, page: usize) -> usize {
     let chunk = page / CHUNK * CHUNK..(page / CHUNK + 1) * CHUNK;
     let gated: Vec<PageRange> = world.gates.pieces(chunk.clone()).filter(|(_, gate)| *gate == Gate::Gated).map(|(run, _)| run).collect();

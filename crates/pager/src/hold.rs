@@ -1,6 +1,7 @@
-//! Holds writers to memory that is mapped from the NVM file. They wait during a round of evictions and, in a program with several
-//! threads, also between rounds: the first write to a held chunk waits until the pager opens the chunk. The kernel makes copies on write
-//! without involving the pager; without held writers they could exceed the budget.
+//! Holds writers to memory that is mapped from the NVM file. They wait during a round of evictions
+//! and, in a program with several threads, also between rounds: the first write to a held chunk
+//! waits until the pager opens the chunk. The kernel makes copies on write without involving the
+//! pager; without held writers they could exceed the budget.
 
 use crate::evict::DirectEvictor;
 use crate::kernel::PAGE;
@@ -10,13 +11,16 @@ use crate::world::{Gate, World};
 use crate::CHUNK;
 
 impl DirectEvictor {
-    /// Hold writers to all evictable memory that is mapped from the file, until [`release_writers`](DirectEvictor::release_writers).
+    /// Hold writers to all evictable memory that is mapped from the file, until
+    /// [`release_writers`](DirectEvictor::release_writers).
     ///
-    /// If victims are scattered, this one window is cheaper than one window for each group. Copies on write cannot exceed the budget
-    /// while it is open. Fresh memory is not held here; it has gates.
+    /// If victims are scattered, this one window is cheaper than one window for each group. Copies
+    /// on write cannot exceed the budget while it is open. Fresh memory is not held here; it has
+    /// gates.
     pub fn stop_writers(&mut self, world: &mut World) {
         self.sync_gates(world);
-        // Protect the ranges with the latest writes first: they are the likeliest to be written next.
+        // Protect the ranges with the latest writes first: they are the likeliest to be written
+        // next.
         for range in std::mem::take(&mut self.lifted).into_iter().rev() {
             self.hold(world, range);
         }
@@ -24,8 +28,8 @@ impl DirectEvictor {
         all.into_iter().for_each(|piece| self.hold(world, piece));
     }
 
-    /// Protect the ranges whose protection was lifted since the last stop. Unlike [`stop_writers`](DirectEvictor::stop_writers), this
-    /// does not need the world's lock.
+    /// Protect the ranges whose protection was lifted since the last stop. Unlike
+    /// [`stop_writers`](DirectEvictor::stop_writers), this does not need the world's lock.
     pub fn protect_lifted(&self) {
         for range in self.lifted.iter().rev() {
             let _ = self.uffd.protect(addresses(range), true);
@@ -53,13 +57,14 @@ impl DirectEvictor {
         }
     }
 
-    /// At the end of a round, lift the protection of the ranges in `stopped` and wake their writers. With `keep_holding`, `stopped` is
-    /// empty and writers stay held.
+    /// At the end of a round, lift the protection of the ranges in `stopped` and wake their
+    /// writers. With `keep_holding`, `stopped` is empty and writers stay held.
     pub fn release_writers(&mut self, mut world: Option<&mut World>) {
         for range in std::mem::take(&mut self.stopped) {
             let bytes = addresses(&range);
             if self.uffd.unregister(bytes.clone()).is_err() {
-                // The program has mapped something else into the range meanwhile: unregister the rest of it, page by page.
+                // The program has mapped something else into the range meanwhile: unregister the
+                // rest of it, page by page.
                 for page in bytes.clone().step_by(PAGE) {
                     let _ = self.uffd.unregister(page..page + PAGE);
                 }
@@ -72,10 +77,12 @@ impl DirectEvictor {
         }
     }
 
-    /// Lift the protection of the held run around `page`, within its chunk, and wake the threads that wait to write to it.
+    /// Lift the protection of the held run around `page`, within its chunk, and wake the threads
+    /// that wait to write to it.
     ///
-    /// The run stays writable until the next round. So one call admits at most a chunk of new DRAM pages, and the next stop only has
-    /// to protect the ranges that were opened. Without `world`, only `page` is opened.
+    /// The run stays writable until the next round. So one call admits at most a chunk of new DRAM
+    /// pages, and the next stop only has to protect the ranges that were opened. Without `world`,
+    /// only `page` is opened.
     pub fn allow_write(&mut self, world: Option<&mut World>, page: usize) {
         let chunk = page / CHUNK * CHUNK..(page / CHUNK + 1) * CHUNK;
         let range = match world {

@@ -1,10 +1,12 @@
 //! Direct Read on real memory: a pager inside the process it pages.
 //!
-//! Managed memory is private anonymous memory of a program. A resident page is a private DRAM page of the program. An evicted page is
-//! a page of an NVM file: on a read the kernel maps it read-only in place (Direct Read), on a write it copies it to DRAM. The pager
-//! selects victims by a policy of the `policy` crate, and evicts them without losing a write.
+//! Managed memory is private anonymous memory of a program. A resident page is a private DRAM page
+//! of the program. An evicted page is a page of an NVM file: on a read the kernel maps it read-only
+//! in place (Direct Read), on a write it copies it to DRAM. The pager selects victims by a policy
+//! of the `policy` crate, and evicts them without losing a write.
 //!
-//! [`Region`] pages one range for a program that uses this library; the `preload` crate manages whole programs with a [`Pager`].
+//! [`Region`] pages one range for a program that uses this library; the `preload` crate manages
+//! whole programs with a [`Pager`].
 
 mod account;
 mod census;

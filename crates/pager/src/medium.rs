@@ -1,4 +1,5 @@
-//! Emulates the latency of a medium that this machine does not have: the pager waits for each page that it reads or writes.
+//! Emulates the latency of a medium that this machine does not have: the pager waits for each page
+//! that it reads or writes.
 
 use crate::stats::{add, Stats};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +12,8 @@ pub struct Medium {
     pub write_ns: u64,
 }
 
-/// Time in ns that a charge takes beyond its wait, for reading the clock. Measured by [`Medium::calibrate`].
+/// Time in ns that a charge takes beyond its wait, for reading the clock. Measured by
+/// [`Medium::calibrate`].
 static OVERHEAD_NS: AtomicU64 = AtomicU64::new(0);
 
 impl Medium {
@@ -22,7 +24,8 @@ impl Medium {
         }
         const CHARGES: u32 = 200;
         OVERHEAD_NS.store(0, Ordering::Relaxed);
-        // Time many of the shortest waits, and take the minimum of some rounds, as other load may disturb a round.
+        // Time many of the shortest waits, and take the minimum of some rounds, as other load may
+        // disturb a round.
         let round = || {
             let start = Instant::now();
             for _ in 0..CHARGES {
@@ -44,7 +47,8 @@ pub fn spin(ns: u64, to: &AtomicU64, stats: &Stats) {
     }
 }
 
-/// Wait busily for about `ns`, less the overhead. Returns the time that it took, including the overhead.
+/// Wait busily for about `ns`, less the overhead. Returns the time that it took, including the
+/// overhead.
 fn wait(ns: u64) -> u64 {
     let start = Instant::now();
     let overhead = OVERHEAD_NS.load(Ordering::Relaxed);
@@ -62,7 +66,8 @@ fn wait(ns: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Measures many charges with one reading of the clock. On a busy machine at least one of the rounds is undisturbed.
+    /// Measures many charges with one reading of the clock. On a busy machine at least one of the
+    /// rounds is undisturbed.
     #[test]
     fn charges_take_the_configured_time() {
         static STATS: Stats = Stats::new();

@@ -10,10 +10,12 @@ use crate::{signals, thread, Config};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// The locked [`World`], for a thread of the program. Signals are blocked meanwhile, as a handler could try to take the same lock.
+/// The locked [`World`], for a thread of the program. Signals are blocked meanwhile, as a handler
+/// could try to take the same lock.
 pub struct Held<'a> {
     world: MutexGuard<'a, World>,
-    _signals: signals::Blocked, // Fields are dropped in order: signals are unblocked after the lock is released.
+    // Fields are dropped in order: signals are unblocked after the lock is released.
+    _signals: signals::Blocked,
 }
 
 impl std::ops::Deref for Held<'_> {
@@ -29,7 +31,8 @@ impl std::ops::DerefMut for Held<'_> {
     }
 }
 
-/// Managed memory and its pager thread, which is started on demand. A forked child has the memory without the thread.
+/// Managed memory and its pager thread, which is started on demand. A forked child has the memory
+/// without the thread.
 pub struct Pager {
     pub(crate) shared: Arc<Shared>,
     pub(crate) config: Config,
@@ -39,34 +42,40 @@ pub struct Pager {
 }
 
 impl Pager {
-    /// Lock the managed memory, for a thread of the program. The caller must not write to managed memory while it holds the lock.
+    /// Lock the managed memory, for a thread of the program. The caller must not write to managed
+    /// memory while it holds the lock.
     pub fn world(&self) -> Held<'_> {
         let signals = signals::Blocked::all();
         Held { world: self.shared.lock(), _signals: signals }
     }
 
-    /// Whether [`run`](Pager::run) must be called before the program continues: it may fill more memory than the policy may hold.
+    /// Whether [`run`](Pager::run) must be called before the program continues: it may fill more
+    /// memory than the policy may hold.
     pub fn outgrown(&self) -> bool {
         !self.runs.load(Ordering::Relaxed) && self.world().outgrown()
     }
 
-    /// Convert a range of addresses to page numbers, rounded outward. `None` if it is empty or beyond the address space.
+    /// Convert a range of addresses to page numbers, rounded outward. `None` if it is empty or
+    /// beyond the address space.
     pub fn pages(&self, bytes: &Bytes) -> Option<PageRange> {
         let pages = bytes.start / PAGE..bytes.end.div_ceil(PAGE);
         (bytes.start < bytes.end && pages.end <= crate::PAGES).then_some(pages)
     }
 
-    /// Upper bound of the address space that the pager uses, in bytes: the managed range, its tables, the mirror of the NVM file.
+    /// Upper bound of the address space that the pager uses, in bytes: the managed range, its
+    /// tables, the mirror of the NVM file.
     pub fn address_space(&self) -> usize {
         2 * self.config.range_bytes + self.config.range_bytes / 64 + (256 << 20)
     }
 
-    /// Make a system call that changes the calling thread's credentials, and return its result. `None`, without a call, unless the
-    /// program has exactly one thread besides a running pager thread.
+    /// Make a system call that changes the calling thread's credentials, and return its result.
+    /// `None`, without a call, unless the program has exactly one thread besides a running pager
+    /// thread.
     ///
-    /// The C library would make the call in every thread and abort the program if it failed in one. It would fail in the pager thread,
-    /// which does not have the capabilities that the program's thread kept (`PR_SET_KEEPCAPS`). So the pager thread makes its own call,
-    /// with the arguments `follow`, and ignores a failure.
+    /// The C library would make the call in every thread and abort the program if it failed in one.
+    /// It would fail in the pager thread, which does not have the capabilities that the program's
+    /// thread kept (`PR_SET_KEEPCAPS`). So the pager thread makes its own call, with the arguments
+    /// `follow`, and ignores a failure.
     pub fn change_rights(&self, number: libc::c_long, arguments: [libc::c_long; 3], follow: [libc::c_long; 3]) -> Option<libc::c_long> {
         let alone = rustix::fs::stat("/proc/self/task").is_ok_and(|tasks| !thread::several_threads(&tasks));
         if !self.runs.load(Ordering::Relaxed) || !alone || self.world().mode != world::Mode::Paging {
@@ -104,7 +113,8 @@ impl Pager {
         }
     }
 
-    /// Write the final counters when the program exits. Do nothing in a forked child, whose counters nobody reads.
+    /// Write the final counters when the program exits. Do nothing in a forked child, whose
+    /// counters nobody reads.
     pub fn finish(&self) {
         if self.world().mode == world::Mode::Paging {
             self.settle();

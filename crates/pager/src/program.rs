@@ -1,5 +1,5 @@
-//! Detects, from a program's file, whether a library can be preloaded into it. Does not allocate, as it is also called between `fork` and
-//! `exec`.
+//! Detects, from a program's file, whether a library can be preloaded into it. Does not allocate,
+//! as it is also called between `fork` and `exec`.
 
 use rustix::fs::{fgetxattr, fstat, open, Mode, OFlags};
 use rustix::io::pread;
@@ -9,13 +9,15 @@ use std::fmt;
 /// The reason why no library can be preloaded into a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreachable {
-    /// It is set-uid or set-gid to another user or group. The loader ignores preloaded libraries then.
+    /// It is set-uid or set-gid to another user or group. The loader ignores preloaded libraries
+    /// then.
     SetUid,
     /// It has file capabilities, with the same effect.
     Capabilities,
     /// It is an ELF file of another word size or processor.
     Foreign,
-    /// It is neither an ELF file nor a script that names its interpreter. Shells run such files as shell scripts.
+    /// It is neither an ELF file nor a script that names its interpreter. Shells run such files as
+    /// shell scripts.
     NoProgram,
     /// It is statically linked: it names no loader.
     Static,
@@ -41,8 +43,8 @@ const CLASS_64: u8 = 2;
 /// The kernel's limit of nested interpreters: scripts whose interpreters are scripts.
 const INTERPRETERS: usize = 5;
 
-/// Why no library can be preloaded into the program at `path` or, if it is a script, into its interpreter. `None` if one can, or if the
-/// file cannot be read.
+/// Why no library can be preloaded into the program at `path` or, if it is a script, into its
+/// interpreter. `None` if one can, or if the file cannot be read.
 pub fn unreachable(path: &CStr) -> Option<Unreachable> {
     let mut head = [0; 512];
     let mut reason = inspect(path, &mut head);

@@ -1,5 +1,6 @@
-//! Records a run as the pager saw it, for a replay in the simulator: arrivals in DRAM, reads in place, evictions, discards. The order
-//! of accesses between two censuses is unknown; their pages are recorded in the order of addresses.
+//! Records a run as the pager saw it, for a replay in the simulator: arrivals in DRAM, reads in
+//! place, evictions, discards. The order of accesses between two censuses is unknown; their pages
+//! are recorded in the order of addresses.
 
 use crate::spans::PageRange;
 use rustix::fd::OwnedFd;
@@ -26,7 +27,8 @@ impl What {
     }
 }
 
-/// An open record with buffered events of 16 bytes: a letter with the first page's number, and a number of pages.
+/// An open record with buffered events of 16 bytes: a letter with the first page's number, and a
+/// number of pages.
 pub struct Record {
     /// In the pager thread's descriptor table, which the kernel closes with the thread.
     file: ManuallyDrop<OwnedFd>,
@@ -62,13 +64,15 @@ impl Record {
                 Ok(0) => return,
                 Ok(n) => rest = &rest[n..],
                 Err(rustix::io::Errno::INTR) => (),
-                Err(_) => return, // The disk is full: the run continues, and its record is incomplete.
+                // The disk is full: the run continues, and its record is incomplete.
+                Err(_) => return,
             }
         }
     }
 }
 
-/// Parse a record into events: their kind, the number of the first page, the number of pages. Stops at an incomplete or unknown event.
+/// Parse a record into events: their kind, the number of the first page, the number of pages. Stops
+/// at an incomplete or unknown event.
 pub fn read(bytes: &[u8]) -> impl Iterator<Item = (What, u64, u64)> + '_ {
     let word = |b: &[u8]| u64::from_le_bytes(b.try_into().expect("eight bytes"));
     bytes.chunks_exact(16).map_while(move |event| {

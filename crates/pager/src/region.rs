@@ -23,7 +23,8 @@ pub struct Region {
 }
 
 impl Region {
-    /// Map `len` bytes with a DRAM budget of `budget` bytes. `scheme` and `policy` are keys of the registries, with parameters.
+    /// Map `len` bytes with a DRAM budget of `budget` bytes. `scheme` and `policy` are keys of the
+    /// registries, with parameters.
     pub fn new(len: usize, budget: usize, scheme: &str, policy: &str) -> Result<Region, Missing> {
         let policy = PolicySpec::parse(policy).map_err(|e| Missing::new("policy", e.to_string()))?;
         let scheme = parse_scheme(scheme).map_err(|e| Missing::new("scheme", e.to_string()))?;
@@ -54,7 +55,8 @@ impl Region {
     }
 
     pub fn as_slice(&self) -> &[u8] {
-        // SAFETY: `len` bytes that are readable until the region is dropped; the pager preserves their content.
+        // SAFETY: `len` bytes that are readable until the region is dropped; the pager preserves
+        // their content.
         unsafe { std::slice::from_raw_parts(self.start as *const u8, self.len) }
     }
 

@@ -1,5 +1,5 @@
-//! Eviction from a chunk with frozen slots. A forked child reads these slots, so they must not change: the chunk moves to a new home. The
-//! old home is released when no descendant is left.
+//! Eviction from a chunk with frozen slots. A forked child reads these slots, so they must not
+//! change: the chunk moves to a new home. The old home is released when no descendant is left.
 
 use crate::evict::DirectEvictor;
 use crate::kernel::pagemap::Where;
@@ -13,7 +13,8 @@ use crate::CHUNK;
 use rustix::io::Result;
 
 impl DirectEvictor {
-    /// Move `chunk` to a new home, and evict all of its pages. Returns the number of evicted pages: 0 if a part of the chunk cannot move.
+    /// Move `chunk` to a new home, and evict all of its pages. Returns the number of evicted pages:
+    /// 0 if a part of the chunk cannot move.
     pub fn rehome(&mut self, world: &mut World, chunk: usize) -> Result<usize> {
         let range = chunk * CHUNK..(chunk + 1) * CHUNK;
         let (movable, fixed): (Vec<_>, Vec<_>) = world.spans.pieces(range.clone()).partition(|(_, span)| span.evictable());
@@ -40,7 +41,8 @@ impl DirectEvictor {
         }
     }
 
-    /// Save all pieces, then map all of them: after a failure to save, the chunk keeps its old home.
+    /// Save all pieces, then map all of them: after a failure to save, the chunk keeps its old
+    /// home.
     fn move_pieces(
         &mut self,
         world: &mut World,
@@ -65,7 +67,8 @@ impl DirectEvictor {
             for (piece, attributes) in pieces {
                 let Backing::Direct { home, .. } = &world.backing else { unreachable!("as above") };
                 let offset = (World::slot(home, piece.start) * PAGE) as u64;
-                // SAFETY: managed memory whose content is in the file, and unchanged since, as writers wait.
+                // SAFETY: managed memory whose content is in the file, and unchanged since, as
+                // writers wait.
                 if unsafe { self.map_store(addresses(piece), *attributes, offset) }.is_err() {
                     crate::fatal("the NVM file could not be mapped over memory while a chunk was moved");
                 }
@@ -88,8 +91,8 @@ impl DirectEvictor {
         done.map(|()| in_dram.len())
     }
 
-    /// Write the pages of `piece` to their new slots, and append those that were in DRAM to `in_dram`. Every page can be read, as the
-    /// write-protection only stops writers.
+    /// Write the pages of `piece` to their new slots, and append those that were in DRAM to
+    /// `in_dram`. Every page can be read, as the write-protection only stops writers.
     fn save_piece(&mut self, world: &mut World, piece: &PageRange, in_dram: &mut Vec<usize>) -> Result<()> {
         let mut places = [None; CHUNK];
         self.map.scan(addresses(piece), |run| {

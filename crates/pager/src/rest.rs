@@ -1,5 +1,5 @@
-//! Detects that the pager thread woke up late. A host can preempt one processor of a virtual machine while the program, on another
-//! processor, continues to write.
+//! Detects that the pager thread woke up late. A host can preempt one processor of a virtual
+//! machine while the program, on another processor, continues to write.
 
 use std::time::{Duration, Instant};
 
@@ -18,13 +18,15 @@ impl Rest {
         Rest { began: Instant::now(), cpu: cpu_time(), nap: Duration::from_nanos(nap) }
     }
 
-    /// Whether the thread has been off the processor for longer than its timeout and the time of a wake-up.
+    /// Whether the thread has been off the processor for longer than its timeout and the time of a
+    /// wake-up.
     pub fn overslept(&self) -> bool {
         self.began.elapsed() > self.nap + (cpu_time() - self.cpu) + WAKE_UP
     }
 }
 
-/// Upper bound of the time from the timeout to the thread's first instruction, if its processor is idle.
+/// Upper bound of the time from the timeout to the thread's first instruction, if its processor is
+/// idle.
 const WAKE_UP: Duration = Duration::from_micros(100);
 
 /// CPU time of this thread.

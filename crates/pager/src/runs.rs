@@ -1,4 +1,5 @@
-//! A map from every page number below an end to a value, stored as runs. Adjacent runs have different values.
+//! A map from every page number below an end to a value, stored as runs. Adjacent runs have
+//! different values.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -11,10 +11,12 @@ pub(crate) struct Shared {
     pub stop: AtomicBool,
     /// A copy of the world's `exhausted` that can be read without the lock.
     pub exhausted: AtomicBool,
-    /// Number of requested censuses, and of those that were taken. The pager thread takes one if they differ.
+    /// Number of requested censuses, and of those that were taken. The pager thread takes one if
+    /// they differ.
     pub census_wanted: AtomicU64,
     pub census_done: AtomicU64,
-    /// System calls by which the program has changed its credentials, for the pager thread to repeat.
+    /// System calls by which the program has changed its credentials, for the pager thread to
+    /// repeat.
     pub rights: Mutex<Vec<RightsCall>>,
 }
 
@@ -27,8 +29,9 @@ impl Shared {
         self.world.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Lock the world, for the pager thread; `None` after about 20 ms. The holder of the lock may wait for a page that only the pager
-    /// thread can resolve, such as a page of its stack, so the pager must not wait forever.
+    /// Lock the world, for the pager thread; `None` after about 20 ms. The holder of the lock may
+    /// wait for a page that only the pager thread can resolve, such as a page of its stack, so the
+    /// pager must not wait forever.
     pub fn lock_soon(&self) -> Option<MutexGuard<'_, World>> {
         for _ in 0..500 {
             match self.world.try_lock() {

@@ -1,8 +1,9 @@
-//! The list of managed ranges, in the counters' file, for other processes: runs of pages that count against the budget, each as a pair
-//! of the first page and the page after the last one. A pair of zeros is unused. The pairs are not sorted.
+//! The list of managed ranges, in the counters' file, for other processes: runs of pages that count
+//! against the budget, each as a pair of the first page and the page after the last one. A pair of
+//! zeros is unused. The pairs are not sorted.
 //!
-//! The pager's own counters are as of its last census. With this list and a stopped program's page table, another process can compute
-//! them at any moment.
+//! The pager's own counters are as of its last census. With this list and a stopped program's page
+//! table, another process can compute them at any moment.
 
 use crate::runs::{PageRange, RunMap};
 use std::collections::BTreeMap;

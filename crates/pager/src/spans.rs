@@ -1,4 +1,5 @@
-//! The spans of the address space: which pages are managed, free for new mappings, or not the pager's.
+//! The spans of the address space: which pages are managed, free for new mappings, or not the
+//! pager's.
 
 use crate::kernel::memory::{Bytes, Prot, EXECUTE, READ_WRITE};
 use crate::kernel::PAGE;
@@ -19,7 +20,8 @@ pub struct Attributes {
     pub locked: bool,
     /// Not inherited by forked children (`MADV_DONTFORK`).
     pub unshared: bool,
-    /// Has a protection key of the program. The pager thread lacks the key, so the memory stays in DRAM.
+    /// Has a protection key of the program. The pager thread lacks the key, so the memory stays in
+    /// DRAM.
     pub keyed: bool,
 }
 
@@ -30,12 +32,14 @@ pub enum Span {
     Free,
     /// Private anonymous memory of the program.
     Managed(Attributes),
-    /// Everything else: files, shared memory, stacks, mappings that the pager did not see being made. Only the kernel manages it.
+    /// Everything else: files, shared memory, stacks, mappings that the pager did not see being
+    /// made. Only the kernel manages it.
     Foreign,
 }
 
 impl Span {
-    /// Whether it counts against the budget: managed memory does, unless it is executable, which is never evicted.
+    /// Whether it counts against the budget: managed memory does, unless it is executable, which is
+    /// never evicted.
     pub fn counts(self) -> bool {
         self.is_managed() && self.prot() & EXECUTE == 0
     }
@@ -61,7 +65,8 @@ impl Span {
         self.counts() && self.prot() & READ_WRITE != 0
     }
 
-    /// Whether its pages can be evicted: the pager can read them, and they are neither code, locked nor protected by a key.
+    /// Whether its pages can be evicted: the pager can read them, and they are neither code, locked
+    /// nor protected by a key.
     pub fn evictable(self) -> bool {
         self.is_fillable() && !self.attributes().locked && !self.attributes().keyed
     }
@@ -74,14 +79,16 @@ pub struct Spans {
     reserved: PageRange,
     /// Page at which the next search for free pages starts.
     cursor: usize,
-    /// Number of managed pages, and of those that the program can access now and that count against the budget.
+    /// Number of managed pages, and of those that the program can access now and that count against
+    /// the budget.
     managed: usize,
     fillable: usize,
     shown: Shown,
 }
 
 impl Spans {
-    /// Spans of an address space of `pages` pages: those in `reserved` are free, all others foreign.
+    /// Spans of an address space of `pages` pages: those in `reserved` are free, all others
+    /// foreign.
     pub fn new(pages: usize, reserved: PageRange, shown: Shown) -> Spans {
         let mut runs = RunMap::new(pages, Span::Foreign);
         runs.set(reserved.clone(), Span::Free);

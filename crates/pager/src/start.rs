@@ -55,8 +55,9 @@ pub fn probe_store(scheme: &SchemeSpec, place: &Place, flash: &Path) -> Result<(
 }
 
 impl Pager {
-    /// Reserve a managed range. The pager thread is started later, when the program has more memory than the policy may hold. Until then
-    /// nothing has to be evicted, and the C library's locks are cheaper while the process has a single thread.
+    /// Reserve a managed range. The pager thread is started later, when the program has more memory
+    /// than the policy may hold. Until then nothing has to be evicted, and the C library's locks
+    /// are cheaper while the process has a single thread.
     pub fn new(config: Config, stats: &'static Stats) -> Start {
         probe()?;
         if config.budget_bytes < LEAST_BUDGET {
@@ -81,17 +82,20 @@ impl Pager {
         Ok(Pager { shared, config, runs: AtomicBool::new(false), thread: Mutex::new(None) })
     }
 
-    /// Start the pager thread, if it does not run yet, and wait for its first census. After a failure, later calls do nothing.
+    /// Start the pager thread, if it does not run yet, and wait for its first census. After a
+    /// failure, later calls do nothing.
     pub fn run(&self) -> Result<(), Missing> {
         let mut running = self.thread.lock().unwrap_or_else(|e| e.into_inner());
         if !self.world().unpaged() {
             return Ok(());
         }
-        // The thread opens its files itself, in its own descriptor table, and reports whether that succeeded.
+        // The thread opens its files itself, in its own descriptor table, and reports whether that
+        // succeeded.
         let (sender, receiver) = mpsc::sync_channel(1);
         let (shared, config, stats) = (self.shared.clone(), self.config.clone(), self.shared.stats);
         let spawned = {
-            // The new thread inherits the signal mask: only the program's threads handle the program's signals.
+            // The new thread inherits the signal mask: only the program's threads handle the
+            // program's signals.
             let _blocked = signals::Blocked::all();
             std::thread::Builder::new().name("swaplab-pager".into()).spawn(move || match prepare(&config, &shared) {
                 Err(missing) => drop(sender.send(Err(missing))),
@@ -198,14 +202,15 @@ fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
     })
 }
 
-/// Give this thread its own descriptor table, block all signals, and raise its priority above the program's if permitted.
+/// Give this thread its own descriptor table, block all signals, and raise its priority above the
+/// program's if permitted.
 fn isolate_thread() {
     let device = uffd::inherited().map(|number| number as u32);
     // SAFETY: this thread has opened no descriptor yet, and its code uses none of the program's.
     unsafe {
         if rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::FILES).is_ok() {
-            // Keep standard error, for the message before an abort, and an inherited /dev/userfaultfd, which may be the only way to
-            // a userfaultfd.
+            // Keep standard error, for the message before an abort, and an inherited
+            // /dev/userfaultfd, which may be the only way to a userfaultfd.
             libc::syscall(libc::SYS_close_range, 0, 1, 0);
             if let Some(device) = device.filter(|number| *number > 3) {
                 libc::syscall(libc::SYS_close_range, 3, device - 1, 0);
@@ -230,7 +235,8 @@ fn open_nvm(place: &Place, len: usize) -> Result<OwnedFd, Missing> {
             let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
             let file = rustix::fs::memfd_create(c"swaplab-nvm", flags).map_err(failed)?;
             rustix::fs::ftruncate(&file, len as u64).map_err(failed)?;
-            // Another process could open the file through /proc and truncate it; the seal prevents that.
+            // Another process could open the file through /proc and truncate it; the seal prevents
+            // that.
             rustix::fs::fcntl_add_seals(&file, SealFlags::SHRINK).map_err(failed)?;
             file
         }

@@ -1,5 +1,5 @@
-//! Counters on a page of their own, followed by the list of managed ranges. In a run, both are in a file that `swaplab run` and
-//! `swaplab top` also map.
+//! Counters on a page of their own, followed by the list of managed ranges. In a run, both are in a
+//! file that `swaplab run` and `swaplab top` also map.
 
 use crate::kernel::PAGE;
 use crate::shown::MOST;
@@ -9,12 +9,14 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// An 8-byte magic and the counters, 8 bytes each, in this order. `swaplab.live.pager` reads them by [`Stats::NAMES`].
+        /// An 8-byte magic and the counters, 8 bytes each, in this order. `swaplab.live.pager`
+        /// reads them by [`Stats::NAMES`].
         #[repr(C)]
         pub struct Stats {
             magic: AtomicU64,
             $($(#[$doc])* pub $name: AtomicU64,)*
-            /// Address at which this process has mapped the list of managed ranges (`shown.rs`). 0: there is no list.
+            /// Address at which this process has mapped the list of managed ranges (`shown.rs`). 0:
+            /// there is no list.
             shown: AtomicUsize,
         }
 
@@ -44,15 +46,19 @@ counters! {
     /// Managed anonymous memory in DRAM at the last census, and its peak.
     dram_bytes,
     dram_peak_bytes,
-    /// Part of `dram_bytes` that cannot be evicted: locked, inaccessible to the pager, or with a protection key.
+    /// Part of `dram_bytes` that cannot be evicted: locked, inaccessible to the pager, or with a
+    /// protection key.
     stuck_bytes,
-    /// Peak excess of managed memory over the budget in rounds that began late, because the pager thread did not get a processor.
+    /// Peak excess of managed memory over the budget in rounds that began late, because the pager
+    /// thread did not get a processor.
     late_peak_bytes,
-    /// Anonymous memory in DRAM that is not managed, counted page by page, and its peak: brk, stacks, private pages of files that were
-    /// written to, code that the program has generated, memory from raw system calls, the pager's own memory.
+    /// Anonymous memory in DRAM that is not managed, counted page by page, and its peak: brk,
+    /// stacks, private pages of files that were written to, code that the program has generated,
+    /// memory from raw system calls, the pager's own memory.
     unmanaged_bytes,
     unmanaged_peak_bytes,
-    /// Parts of `unmanaged_bytes`: memory that the program has made executable; the pager's tables and a copying store's pool.
+    /// Parts of `unmanaged_bytes`: memory that the program has made executable; the pager's tables
+    /// and a copying store's pool.
     code_bytes,
     own_bytes,
     /// Anonymous memory of the process as the kernel counts it (`RssAnon`), and its peak.
@@ -79,7 +85,8 @@ counters! {
     rounds,
     forks,
     store_full,
-    /// Medium emulation: time charged for reads and for writes, and the sum of the charges' absolute errors.
+    /// Medium emulation: time charged for reads and for writes, and the sum of the charges'
+    /// absolute errors.
     medium_read_ns,
     medium_write_ns,
     medium_error_ns,
@@ -91,14 +98,16 @@ counters! {
 const MAGIC: u64 = u64::from_le_bytes(*b"SWAPLAB1");
 
 impl Stats {
-    /// Create a file for the counters that only the user can read, and map it. Fails if the file exists.
+    /// Create a file for the counters that only the user can read, and map it. Fails if the file
+    /// exists.
     pub fn in_file(path: &Path) -> rustix::io::Result<&'static Stats> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?;
         let size = PAGE + MOST * size_of::<[AtomicU64; 2]>();
         rustix::fs::ftruncate(&file, size as u64)?;
         let address = crate::kernel::memory::map_shared_file(&file, size)?;
-        // SAFETY: zeroed pages that are never unmapped; zeros are valid counters; every access is atomic.
+        // SAFETY: zeroed pages that are never unmapped; zeros are valid counters; every access is
+        // atomic.
         let stats = unsafe { &*(address as *const Stats) };
         stats.shown.store(address + PAGE, Ordering::Relaxed);
         stats.magic.store(MAGIC, Ordering::Release);
@@ -109,7 +118,8 @@ impl Stats {
     pub fn shown(&'static self) -> &'static [[AtomicU64; 2]] {
         match self.shown.load(Ordering::Relaxed) {
             0 => &[],
-            // SAFETY: `in_file` mapped `MOST` entries, and nobody unmaps them; zeros are valid; every access is atomic.
+            // SAFETY: `in_file` mapped `MOST` entries, and nobody unmaps them; zeros are valid;
+            // every access is atomic.
             address => unsafe { std::slice::from_raw_parts(address as *const [AtomicU64; 2], MOST) },
         }
     }

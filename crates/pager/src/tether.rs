@@ -1,11 +1,13 @@
-//! Frozen slots and tethers. A forked child maps the same slots as its parent, so the parent must not overwrite them while the child, or
-//! a descendant of it, uses this memory.
+//! Frozen slots and tethers. A forked child maps the same slots as its parent, so the parent must
+//! not overwrite them while the child, or a descendant of it, uses this memory.
 //!
-//! Each fork has a *tether*, by which the parent detects the end of that use: a shared page of a memory file, which the child inherits
-//! and the parent unmaps. The kernel refuses to seal a file against writing while a writable mapping of it exists. So the seal succeeds
-//! once the last descendant has exited or called exec. This needs no process ids, works if a program closes all its descriptors, and
-//! after a failed fork the seal succeeds at once. If no tether can be made, because no descriptor is left, the slots that a fork froze
-//! stay frozen: their pages move to new slots when they are written and evicted again.
+//! Each fork has a *tether*, by which the parent detects the end of that use: a shared page of a
+//! memory file, which the child inherits and the parent unmaps. The kernel refuses to seal a file
+//! against writing while a writable mapping of it exists. So the seal succeeds once the last
+//! descendant has exited or called exec. This needs no process ids, works if a program closes all
+//! its descriptors, and after a failed fork the seal succeeds at once. If no tether can be made,
+//! because no descriptor is left, the slots that a fork froze stay frozen: their pages move to new
+//! slots when they are written and evicted again.
 
 use crate::kernel::memory;
 use crate::kernel::PAGE;
@@ -29,7 +31,8 @@ impl Tethers {
         Tethers { ready: None, out: Vec::new() }
     }
 
-    /// Make a tether for the next fork if there is none, and thaw the slots once no descendant maps a tether.
+    /// Make a tether for the next fork if there is none, and thaw the slots once no descendant maps
+    /// a tether.
     pub fn tend(&mut self, world: &mut World) {
         if !matches!(world.backing, Backing::Direct { .. }) {
             return;
@@ -38,7 +41,8 @@ impl Tethers {
             self.out.extend(self.ready.take());
             match new_tether() {
                 Ok((file, address)) => (self.ready, world.forks.tether, world.forks.no_tether) = (Some(file), Some(address), false),
-                Err(_) => world.forks.no_tether = true, // No descriptor or address is left: a forking thread must not wait for a tether.
+                // No descriptor or address is left: a forking thread must not wait for a tether.
+                Err(_) => world.forks.no_tether = true,
             }
         }
         let before = self.out.len();
@@ -50,8 +54,8 @@ impl Tethers {
 }
 
 impl World {
-    /// Freeze, before a fork, the slot of every page that is not known to be in DRAM, also empty slots of untouched pages: the child may
-    /// read them until `thaw`.
+    /// Freeze, before a fork, the slot of every page that is not known to be in DRAM, also empty
+    /// slots of untouched pages: the child may read them until `thaw`.
     pub fn freeze(&mut self) {
         for (piece, span) in self.spans.all() {
             if span.is_managed() && !span.attributes().unshared {
@@ -61,7 +65,8 @@ impl World {
         add(&self.stats.forks, 1);
     }
 
-    /// Thaw all slots, once no descendant reads them: clear or release those that were only kept for descendants.
+    /// Thaw all slots, once no descendant reads them: clear or release those that were only kept
+    /// for descendants.
     pub fn thaw(&mut self) {
         let Backing::Direct { home, .. } = &self.backing else { return };
         let homes: Vec<usize> = home.all_written().flatten().filter(|chunk| home[*chunk] != 0).collect();

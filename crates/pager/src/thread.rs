@@ -1,5 +1,5 @@
-//! The pager thread. Its descriptors are in a table of its own, so the program can neither close nor see them. It blocks all signals.
-//! It never writes to managed memory.
+//! The pager thread. Its descriptors are in a table of its own, so the program can neither close
+//! nor see them. It blocks all signals. It never writes to managed memory.
 
 use crate::census::Census;
 use crate::copying::CopyEvictor;
@@ -33,8 +33,8 @@ pub struct PagerThread {
     /// The directory `/proc/self/task`.
     pub tasks: OwnedFd,
     pub tethers: Tethers,
-    /// The budget, and the frames that the policy may fill, both in pages. The difference is room for pages that arrive while the
-    /// pager sleeps.
+    /// The budget, and the frames that the policy may fill, both in pages. The difference is room
+    /// for pages that arrive while the pager sleeps.
     pub budget: usize,
     pub frames: usize,
     pub victims: Vec<usize>,
@@ -42,18 +42,21 @@ pub struct PagerThread {
     pub rest: Rest,
     /// Decaying maximum of the pages by which recent rounds exceeded their trigger.
     pub surge: usize,
-    /// Whether the store had no room for a victim of this round (before its evictions: of the last round).
+    /// Whether the store had no room for a victim of this round (before its evictions: of the last
+    /// round).
     pub full: bool,
 }
 
-/// Results of the last census, from which `growth` estimates cheaply whether the next census is due.
+/// Results of the last census, from which `growth` estimates cheaply whether the next census is
+/// due.
 #[derive(Default)]
 pub struct Seen {
     dram: usize,
     anonymous: usize,
     unmanaged: account::Unmanaged,
     faults: usize,
-    /// Pages of the gates opened since, which the program may fill without another fault to the pager.
+    /// Pages of the gates opened since, which the program may fill without another fault to the
+    /// pager.
     promised: usize,
     peak: usize,
     /// Whether the last round evicted nothing although it should: wait longer before the next one.
@@ -65,7 +68,8 @@ impl PagerThread {
         while !shared.stop.load(Ordering::Acquire) {
             let guess = self.seen.dram + self.growth(shared);
             let trigger = self.trigger();
-            // Below the trigger, growth by a sixteenth of the budget also starts a round, to update the peak and close the gates.
+            // Below the trigger, growth by a sixteenth of the budget also starts a round, to update
+            // the peak and close the gates.
             let due = guess >= trigger || (guess > self.budget / 2 && guess > self.seen.peak + self.budget / 16);
             let requested = shared.census_wanted.load(Ordering::Acquire) > shared.census_done.load(Ordering::Relaxed);
             if due || requested {
@@ -84,12 +88,14 @@ impl PagerThread {
         }
     }
 
-    /// Number of pages in DRAM at which a round begins: the budget less half of the reserve, or less `surge` if that is more.
+    /// Number of pages in DRAM at which a round begins: the budget less half of the reserve, or
+    /// less `surge` if that is more.
     fn trigger(&self) -> usize {
         (self.frames + (self.budget - self.frames) / 2).min(self.budget - self.surge)
     }
 
-    /// Frames that the policy keeps free in addition to its reserve, so that the trigger is not reached again at once.
+    /// Frames that the policy keeps free in addition to its reserve, so that the trigger is not
+    /// reached again at once.
     fn kept_free(&self) -> usize {
         (self.frames + (self.budget - self.frames) / 2) - self.trigger()
     }
@@ -134,7 +140,8 @@ impl PagerThread {
         }
     }
 
-    /// Resolve an access to a missing page: swap the page in, or make room and open the gate of fresh memory.
+    /// Resolve an access to a missing page: swap the page in, or make room and open the gate of
+    /// fresh memory.
     fn open_gate(&mut self, shared: &Shared, fault: Fault) {
         let page = fault.address / PAGE;
         if let Evictor::Copying(evictor) = &mut self.evictor {
@@ -153,14 +160,16 @@ impl PagerThread {
         }
     }
 
-    /// Estimate the growth of managed memory in DRAM since the last census, in pages: the growth of the kernel's count of anonymous
-    /// memory, but at most the number of page faults and at least `promised`.
+    /// Estimate the growth of managed memory in DRAM since the last census, in pages: the growth of
+    /// the kernel's count of anonymous memory, but at most the number of page faults and at least
+    /// `promised`.
     fn growth(&self, shared: &Shared) -> usize {
         let faults = faults();
         set(&shared.stats.faults, faults);
         let faulted = faults.saturating_sub(self.seen.faults);
         let grown = self.anonymous().saturating_sub(self.seen.anonymous);
-        // Other memory may have shrunk while managed memory grew, so many faults call for a census whatever the kernel's count.
+        // Other memory may have shrunk while managed memory grew, so many faults call for a census
+        // whatever the kernel's count.
         if faulted > 8 * (self.budget - self.frames) {
             return faulted;
         }
@@ -223,17 +232,19 @@ impl PagerThread {
             let Some(mut world) = shared.lock_soon() else { return };
             match self.census.take(&mut world, all, self.kept_free(), &mut self.victims) {
                 Ok(dram) => dram,
-                Err(_) => self.seen.dram, // The mapping changed during the scan: retry in the next round.
+                // The mapping changed during the scan: retry in the next round.
+                Err(_) => self.seen.dram,
             }
         };
         if self.rest.overslept() {
             shared.stats.late_peak_bytes.fetch_max((dram.saturating_sub(self.budget) * PAGE) as u64, Ordering::Relaxed);
         }
-        // Pages that arrived while the writers were being stopped raise the surge at once; without new ones it decays.
+        // Pages that arrived while the writers were being stopped raise the surge at once; without
+        // new ones it decays.
         let late = dram.saturating_sub(self.trigger()) * 5 / 4;
         self.surge = late.max(self.surge - self.surge.div_ceil(64)).min(self.budget / 2);
-        // With a full store, keep the policy's order: in order of addresses, two pages that one instruction needs could evict each other
-        // forever.
+        // With a full store, keep the policy's order: in order of addresses, two pages that one
+        // instruction needs could evict each other forever.
         let was_full = std::mem::take(&mut self.full);
         if !was_full {
             self.victims.sort_unstable();
@@ -275,7 +286,8 @@ impl PagerThread {
         }
     }
 
-    /// Update the three counts of anonymous memory. Unmanaged memory is only scanned if the difference of the other two has changed.
+    /// Update the three counts of anonymous memory. Unmanaged memory is only scanned if the
+    /// difference of the other two has changed.
     fn take_account(&mut self, world: &World, dram: usize, anonymous: usize, gone: usize, all: bool) {
         let rest = anonymous.saturating_sub(dram);
         if all || rest.abs_diff(self.seen.unmanaged.all) > (rest / 128).max(32) {
@@ -305,7 +317,8 @@ impl PagerThread {
     }
 }
 
-/// Repeat the program's credential changes in this thread. A failure is ignored: it leaves the thread's credentials unchanged.
+/// Repeat the program's credential changes in this thread. A failure is ignored: it leaves the
+/// thread's credentials unchanged.
 fn give_up_rights(shared: &Shared) {
     let Ok(mut calls) = shared.rights.try_lock() else { return };
     for (number, [first, second, third]) in calls.drain(..) {
@@ -314,7 +327,8 @@ fn give_up_rights(shared: &Shared) {
     }
 }
 
-/// Whether the program has more than one thread besides the pager's. Each thread is a subdirectory of `tasks`, which counts as a link.
+/// Whether the program has more than one thread besides the pager's. Each thread is a subdirectory
+/// of `tasks`, which counts as a link.
 pub fn several_threads(tasks: &rustix::fs::Stat) -> bool {
     tasks.st_nlink > 2 + 2
 }

@@ -1,4 +1,5 @@
-//! Checks that the example reads back what it wrote. If the kernel lacks a requirement of the pager, the test prints the reason and passes.
+//! Checks that the example reads back what it wrote. If the kernel lacks a requirement of the
+//! pager, the test prints the reason and passes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

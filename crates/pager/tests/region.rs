@@ -1,11 +1,12 @@
-//! Checks that a region much larger than its budget keeps its content. If the kernel lacks a requirement of the pager, the test prints
-//! the reason and passes.
+//! Checks that a region much larger than its budget keeps its content. If the kernel lacks a
+//! requirement of the pager, the test prints the reason and passes.
 
 use swaplab_pager::{probe, Region};
 
 const MIB: usize = 1 << 20;
 
-/// With a region of 16 units and 4 units of DRAM: write a unique number to every page, change some pages, read all.
+/// With a region of 16 units and 4 units of DRAM: write a unique number to every page, change some
+/// pages, read all.
 fn round_trip(scheme: &str, unit: usize) {
     if let Err(missing) = probe() {
         eprintln!("skipped: {missing}");

@@ -1,6 +1,8 @@
-//! Policies from shared libraries: `./libmine.so:mine`. The library is opened by `libloading`; what it exports is the C interface of
-//! `swaplab_plugin::abi`. What a policy does is checked here, so that a slip ends the replay with one line: a page released that is
-//! not in memory, or when nothing may be released. What its machine code does can't be: a library is as trusted as a program.
+//! Policies from shared libraries: `./libmine.so:mine`. The library is opened by `libloading`; what
+//! it exports is the C interface of `swaplab_plugin::abi`. What a policy does is checked here, so
+//! that a slip ends the replay with one line: a page released that is not in memory, or when
+//! nothing may be released. What its machine code does can't be: a library is as trusted as a
+//! program.
 
 mod loaded;
 
@@ -25,7 +27,8 @@ pub fn load(key: &FileKey) -> Result<PolicySpec> {
     // SAFETY: as above; the function takes nothing.
     let exported = unsafe { entry() };
     std::mem::forget(library);
-    // SAFETY: null or a constant of a library that is never unloaded; its version is read before anything else.
+    // SAFETY: null or a constant of a library that is never unloaded; its version is read before
+    // anything else.
     let tables = unsafe { tables(place, exported) }?;
     of_tables(key, tables)
 }
@@ -33,7 +36,8 @@ pub fn load(key: &FileKey) -> Result<PolicySpec> {
 /// What a library exports, if it speaks our version of the interface.
 ///
 /// # Safety
-/// `exported` is null or points to a constant [`abi::Library`], whose layout is ours if its version is.
+/// `exported` is null or points to a constant [`abi::Library`], whose layout is ours if its version
+/// is.
 unsafe fn tables(place: &str, exported: *const abi::Library) -> Result<&'static [Table]> {
     if exported.is_null() {
         return Err(BadInput::new(place, "no policies", "a library that exports at least one"));

@@ -47,8 +47,8 @@ pub struct LoadedPolicy {
     failure: Option<String>,
 }
 
-// SAFETY: the interface asks for a state that may move between threads (`Policy: Send` on the guest's side), and a `LoadedPolicy` alone
-// holds it.
+// SAFETY: the interface asks for a state that may move between threads (`Policy: Send` on the
+// guest's side), and a `LoadedPolicy` alone holds it.
 unsafe impl Send for LoadedPolicy {}
 
 /// The runner's side of one call, behind `Host::context`.
@@ -92,7 +92,8 @@ impl LoadedPolicy {
 /// # Safety
 /// `host` is what [`LoadedPolicy::with`] made, during its call.
 unsafe extern "C" fn release(host: *mut Host, page: u32) {
-    // SAFETY: the caller's promise; the guest runs on this thread alone and holds no reference into either.
+    // SAFETY: the caller's promise; the guest runs on this thread alone and holds no reference into
+    // either.
     let (host, call) = unsafe { (&mut *host, &mut *(*host).context.cast::<Call>()) };
     // SAFETY: null or the pages that `call_to_release` holds for as long as the call.
     let Some(pages) = (unsafe { call.pages.as_mut() }) else {

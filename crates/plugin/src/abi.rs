@@ -1,6 +1,7 @@
-//! The C interface itself, version 1; `include/swaplab_policy.h` says the same to a C compiler. A library exports one symbol,
-//! `swaplab_policies`, a function without arguments that returns a [`Library`]. All that it points to lives as long as the library,
-//! which is never unloaded. Anything that changes the layout or the meaning of what stands here raises [`VERSION`].
+//! The C interface itself, version 1; `include/swaplab_policy.h` says the same to a C compiler. A
+//! library exports one symbol, `swaplab_policies`, a function without arguments that returns a
+//! [`Library`]. All that it points to lives as long as the library, which is never unloaded.
+//! Anything that changes the layout or the meaning of what stands here raises [`VERSION`].
 
 use std::ffi::c_void;
 
@@ -17,7 +18,8 @@ pub struct Text {
     pub length: usize,
 }
 
-// SAFETY: a text that is shared between threads is a constant of a library; the others live for one call on one thread.
+// SAFETY: a text that is shared between threads is a constant of a library; the others live for one
+// call on one thread.
 unsafe impl Sync for Text {}
 
 impl Text {
@@ -52,7 +54,8 @@ pub struct Library {
 // SAFETY: a constant.
 unsafe impl Sync for Library {}
 
-/// One policy. Functions take its state (what `build` returned) and must not let a panic or exception out: they call `Host::fail`.
+/// One policy. Functions take its state (what `build` returned) and must not let a panic or
+/// exception out: they call `Host::fail`.
 #[repr(C)]
 pub struct Table {
     pub key: Text,
@@ -62,7 +65,8 @@ pub struct Table {
     pub signal: u32,
     pub parameters: *const Parameter,
     pub parameter_count: usize,
-    /// A new policy; null after `Host::fail`. `values`: one text for each parameter, in their order.
+    /// A new policy; null after `Host::fail`. `values`: one text for each parameter, in their
+    /// order.
     pub build: unsafe extern "C" fn(setup: *const Setup, values: *const Text, host: *mut Host) -> *mut c_void,
     pub destroy: unsafe extern "C" fn(state: *mut c_void),
     /// A reference to a page in memory. `op`: 0 read, 1 write, 2 instruction fetch.
@@ -89,7 +93,8 @@ pub struct Parameter {
     pub meaning: Text,
 }
 
-/// What a policy is built for. Pages are numbered below `pages`; times are nanoseconds for one page.
+/// What a policy is built for. Pages are numbered below `pages`; times are nanoseconds for one
+/// page.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {

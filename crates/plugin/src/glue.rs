@@ -1,4 +1,5 @@
-//! From the C interface to the trait: what [`export_policy!`](crate::export_policy) puts into a library for each policy.
+//! From the C interface to the trait: what [`export_policy!`](crate::export_policy) puts into a
+//! library for each policy.
 
 use crate::abi::{Host, Library, Setup, Table, Text, NO_PAGE, VERSION};
 use crate::{Op, Pages, Params, Policy};
@@ -12,8 +13,8 @@ thread_local! {
     static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// The runner says why a policy failed; a panic's own lines on standard error would say it twice. A library has a hook of its own,
-/// so nobody else's panics are kept.
+/// The runner says why a policy failed; a panic's own lines on standard error would say it twice. A
+/// library has a hook of its own, so nobody else's panics are kept.
 fn keep_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| std::panic::set_hook(Box::new(|panic| PANIC.with(|kept| *kept.borrow_mut() = Some(panic.to_string())))));
@@ -102,7 +103,8 @@ unsafe extern "C" fn destroy<P: Policy>(state: *mut c_void) {
 }
 
 /// # Safety
-/// `state` came from `build`, `host` is the runner's for this call, and no other call runs on this state: so for all below.
+/// `state` came from `build`, `host` is the runner's for this call, and no other call runs on this
+/// state: so for all below.
 unsafe extern "C" fn touch<P: Policy>(state: *mut c_void, page: u32, code: u32, host: *mut Host) {
     // SAFETY: the caller's promise.
     unsafe { guarded(host, || (*state.cast::<P>()).touch(page, op(code), &Pages::new(host))) };

@@ -1,8 +1,11 @@
-//! Your own page-replacement policy in a shared library, in safe Rust: implement [`Policy`], name it in [`export_policy!`], build a
-//! `cdylib`, and give it to `swaplab replay --policy ./libmine.so:mine`. The trait says what `swaplab_policy::Policy` says to the
-//! policies that are compiled in, so a policy moves into the tree with little more than its header.
+//! Your own page-replacement policy in a shared library, in safe Rust: implement [`Policy`], name
+//! it in [`export_policy!`], build a `cdylib`, and give it to
+//! `swaplab replay --policy ./libmine.so:mine`. The trait says what `swaplab_policy::Policy` says
+//! to the policies that are compiled in, so a policy moves into the tree with little more than its
+//! header.
 //!
-//! Between the two lies the C interface of [`abi`], so neither side must be built with the other's compiler.
+//! Between the two lies the C interface of [`abi`], so neither side must be built with the other's
+//! compiler.
 
 pub mod abi;
 mod glue;
@@ -43,10 +46,11 @@ impl Parameter {
 
 /// A page-replacement policy. For each reference its runner calls either
 /// - [`touch`](Policy::touch): the page is in memory; or
-/// - [`miss`](Policy::miss), then, if there is no free frame, [`reclaim`](Policy::reclaim), then [`insert`](Policy::insert).
+/// - [`miss`](Policy::miss), then, if there is no free frame, [`reclaim`](Policy::reclaim), then
+///   [`insert`](Policy::insert).
 ///
-/// A page leaves memory when the policy calls [`Pages::release`] on it, in `reclaim` or in `insert`, once. A panic ends the replay
-/// with its message.
+/// A page leaves memory when the policy calls [`Pages::release`] on it, in `reclaim` or in
+/// `insert`, once. A panic ends the replay with its message.
 pub trait Policy: Sized + Send + 'static {
     /// What users type behind the file's name.
     const KEY: &'static str;
@@ -63,16 +67,19 @@ pub trait Policy: Sized + Send + 'static {
     /// A reference to a resident page. Nothing may be released.
     fn touch(&mut self, page: PageId, op: Op, pages: &Pages);
 
-    /// `page` is not in memory and is about to be brought in: the place to look at ghost lists and adapt.
+    /// `page` is not in memory and is about to be brought in: the place to look at ghost lists and
+    /// adapt.
     fn miss(&mut self, _page: PageId, _op: Op, _pages: &Pages) {}
 
-    /// Release at least one resident page. `incoming` is the page whose fault needs the frame, if one does.
+    /// Release at least one resident page. `incoming` is the page whose fault needs the frame, if
+    /// one does.
     fn reclaim(&mut self, incoming: Option<(PageId, Op)>, pages: &mut Pages);
 
     /// `page` is in memory now because of a reference `op`.
     fn insert(&mut self, page: PageId, op: Op, pages: &mut Pages);
 
-    /// `page` no longer exists (unmapped, owner gone): drop it and any history of it. It may be resident or not.
+    /// `page` no longer exists (unmapped, owner gone): drop it and any history of it. It may be
+    /// resident or not.
     fn forget(&mut self, page: PageId);
 }
 

@@ -21,9 +21,11 @@ pub enum Class {
     Shared,
 }
 
-/// State of every page. A page number of [`Setup::pages`](crate::Setup::pages) or above is a slip of the policy and panics.
+/// State of every page. A page number of [`Setup::pages`](crate::Setup::pages) or above is a slip
+/// of the policy and panics.
 pub struct Pages {
-    /// Valid for as long as the call that was given this view; the view is never handed out for longer.
+    /// Valid for as long as the call that was given this view; the view is never handed out for
+    /// longer.
     host: *mut Host,
 }
 
@@ -34,7 +36,8 @@ impl Pages {
 
     #[inline]
     fn state(&self, page: PageId) -> u8 {
-        // SAFETY: the runner made `host` for this call and `states` holds a byte for each of `pages`.
+        // SAFETY: the runner made `host` for this call and `states` holds a byte for each of
+        // `pages`.
         unsafe {
             assert!((page as usize) < (*self.host).pages, "page {page} is none of the {} pages", (*self.host).pages);
             *(*self.host).states.add(page as usize)
@@ -62,7 +65,8 @@ impl Pages {
         }
     }
 
-    /// Where it would go or come from now: swap for anonymous pages and for private file pages already written.
+    /// Where it would go or come from now: swap for anonymous pages and for private file pages
+    /// already written.
     #[inline]
     pub fn backing(&self, page: PageId) -> Backing {
         if self.state(page) & state::CLASS == 0 || self.state(page) & state::COPIED != 0 {
@@ -100,7 +104,8 @@ impl<'a> Params<'a> {
         std::str::from_utf8(unsafe { self.values[at].bytes() }).unwrap_or("?")
     }
 
-    /// The value as a number, or whatever else can be read from text; the error says which parameter could not.
+    /// The value as a number, or whatever else can be read from text; the error says which
+    /// parameter could not.
     pub fn parse<T: FromStr>(&self, name: &str) -> Result<T, String> {
         let text = self.text(name);
         text.parse().map_err(|_| format!("{name}={text}; expected a {}", std::any::type_name::<T>()))

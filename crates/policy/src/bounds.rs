@@ -1,7 +1,9 @@
-//! Lower bounds on a replay's cost. A replay accepts the key of a bound wherever it accepts the key of a policy. In general no choice
-//! of victims attains a bound, so a bound is not a policy: `sim` computes it from the whole trace (`replay/bound.rs`).
+//! Lower bounds on a replay's cost. A replay accepts the key of a bound wherever it accepts the key
+//! of a policy. In general no choice of victims attains a bound, so a bound is not a policy: `sim`
+//! computes it from the whole trace (`replay/bound.rs`).
 //!
-//! A new bound is a variant of [`Bound`] with its entry here, and a file in `sim`'s `replay/` that the `match` there asks for.
+//! A new bound is a variant of [`Bound`] with its entry here, and a file in `sim`'s `replay/` that
+//! the `match` there asks for.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use swaplab_vocab::{Entry, Registry};

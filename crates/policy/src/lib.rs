@@ -1,7 +1,9 @@
-//! Page-replacement policies. A policy owns the order of pages and nothing else. Its runner (the replay engine, the simulated phone or
-//! the pager) owns residency, capacity, dirty state and statistics, and shows them to the policy through [`PageView`].
+//! Page-replacement policies. A policy owns the order of pages and nothing else. Its runner (the
+//! replay engine, the simulated phone or the pager) owns residency, capacity, dirty state and
+//! statistics, and shows them to the policy through [`PageView`].
 //!
-//! A new policy is one file in the folder of its family, a line in the `mod.rs` there, and a line in [`registry`].
+//! A new policy is one file in the folder of its family, a line in the `mod.rs` there, and a line
+//! in [`registry`].
 
 mod pages;
 mod registry;
@@ -63,8 +65,8 @@ pub struct Setup {
     pub costs: Costs,
     /// Seed for policies with random choices. The same seed gives the same victims.
     pub seed: u64,
-    /// For offline policies: `future[i]` is the index of the next reference to the page of reference `i`, or `u32::MAX` if there is
-    /// none. Online policies must not use it.
+    /// For offline policies: `future[i]` is the index of the next reference to the page of
+    /// reference `i`, or `u32::MAX` if there is none. Online policies must not use it.
     pub future: Option<Arc<[u32]>>,
 }
 
@@ -98,31 +100,37 @@ pub trait Describe: Policy + Sized {
 
 /// A page-replacement policy. For each reference its runner calls either
 /// - [`touch`](Policy::touch): the page is in memory; or
-/// - [`miss`](Policy::miss), then, while there is no free frame, [`reclaim`](Policy::reclaim), then [`insert`](Policy::insert).
+/// - [`miss`](Policy::miss), then, while there is no free frame, [`reclaim`](Policy::reclaim), then
+///   [`insert`](Policy::insert).
 ///
-/// Before either call, [`PageView`] already shows the effect of a write: the dirty bit, and the new backing of a private file page.
-/// A page leaves memory when the policy calls [`PageView::release`] on it. It must do so in `reclaim` or `insert`, once per page.
+/// Before either call, [`PageView`] already shows the effect of a write: the dirty bit, and the new
+/// backing of a private file page. A page leaves memory when the policy calls [`PageView::release`]
+/// on it. It must do so in `reclaim` or `insert`, once per page.
 pub trait Policy: Send {
-    /// `page` will be referenced soon: a policy may prefetch its metadata of that page ([`swaplab_vocab::prefetch`]).
+    /// `page` will be referenced soon: a policy may prefetch its metadata of that page
+    /// ([`swaplab_vocab::prefetch`]).
     fn prefetch(&self, _page: PageId) {}
 
     /// A reference to a resident page. Must not release anything.
     fn touch(&mut self, page: PageId, op: Op, pages: &PageView);
 
-    /// References to resident pages in a row: to `first` and the pages after it, one for each of `ops`. What all of these writes do shows in
-    /// [`PageView`] before. For a policy to which the order of these touches says nothing.
+    /// References to resident pages in a row: to `first` and the pages after it, one for each of
+    /// `ops`. What all of these writes do shows in [`PageView`] before. For a policy to which the
+    /// order of these touches says nothing.
     fn touch_run(&mut self, first: PageId, ops: &[Op], pages: &PageView) {
         (first..).zip(ops).for_each(|(page, op)| self.touch(page, *op, pages));
     }
 
-    /// `page` is not in memory and is about to be brought in. Policies look up their ghost entries and adapt here.
+    /// `page` is not in memory and is about to be brought in. Policies look up their ghost entries
+    /// and adapt here.
     fn miss(&mut self, _page: PageId, _op: Op, _pages: &PageView) {}
 
-    /// A reclaimer begins. It makes the calls of `reclaim` that follow, until the next `begin_reclaim`.
+    /// A reclaimer begins. It makes the calls of `reclaim` that follow, until the next
+    /// `begin_reclaim`.
     fn begin_reclaim(&mut self, _by: Reclaimer) {}
 
-    /// Number of passes that background reclaim has completed; `None` for a policy without passes. Background reclaim compares free memory
-    /// with the watermark only at the end of a pass.
+    /// Number of passes that background reclaim has completed; `None` for a policy without passes.
+    /// Background reclaim compares free memory with the watermark only at the end of a pass.
     fn passes(&self) -> Option<u64> {
         None
     }
@@ -130,24 +138,28 @@ pub trait Policy: Send {
     /// The kernel flushes the statistics of its control groups, as it does every two seconds.
     fn sum_statistics(&mut self) {}
 
-    /// Release at least one resident page. `incoming` is the page whose fault needs the frame; `None` if no fault does.
+    /// Release at least one resident page. `incoming` is the page whose fault needs the frame;
+    /// `None` if no fault does.
     fn reclaim(&mut self, incoming: Option<(PageId, Op)>, pages: &mut PageView);
 
     /// `page` was brought into memory for a reference `op`. The runner has marked it resident.
     fn insert(&mut self, page: PageId, op: Op, pages: &mut PageView);
 
-    /// A released page cannot leave memory after all, because swap is full or its owner's pages are not swappable. The runner has marked
-    /// it resident again. By default the policy treats it as a page that was referenced at once.
+    /// A released page cannot leave memory after all, because swap is full or its owner's pages are
+    /// not swappable. The runner has marked it resident again. By default the policy treats it as a
+    /// page that was referenced at once.
     fn keep(&mut self, page: PageId, pages: &mut PageView) {
         self.miss(page, Op::Read, pages);
         self.insert(page, Op::Read, pages);
     }
 
-    /// Whether anonymous pages can be swapped out from now on: they cannot without swap, nor while it is full. A policy that ignores
-    /// this call releases such pages and gets them back through `keep`.
+    /// Whether anonymous pages can be swapped out from now on: they cannot without swap, nor while
+    /// it is full. A policy that ignores this call releases such pages and gets them back through
+    /// `keep`.
     fn swappable(&mut self, _yes: bool) {}
 
-    /// `page` no longer exists, because it was unmapped or its owner has exited: drop it and its history. It may be resident or not.
+    /// `page` no longer exists, because it was unmapped or its owner has exited: drop it and its
+    /// history. It may be resident or not.
     fn forget(&mut self, page: PageId);
 
     /// The number of frames has changed. `reclaim` is called afterwards until the pages fit.
@@ -158,23 +170,27 @@ pub trait Policy: Send {
         0
     }
 
-    /// Of `scanned`, the active pages that were examined to refill the inactive list. The kernel does not count them as scanned
-    /// (mm/vmscan.c of 6.12: `shrink_inactive_list` counts `PGSCAN_*`, `shrink_active_list` counts `PGREFILL`).
+    /// Of `scanned`, the active pages that were examined to refill the inactive list. The kernel
+    /// does not count them as scanned (mm/vmscan.c of 6.12: `shrink_inactive_list` counts
+    /// `PGSCAN_*`, `shrink_active_list` counts `PGREFILL`).
     fn refilled(&self) -> u64 {
         0
     }
 
-    /// Named figures of the policy for the result, such as region sizes. Every call returns the same names.
+    /// Named figures of the policy for the result, such as region sizes. Every call returns the
+    /// same names.
     fn gauges(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
 
-    /// Why the policy has failed, if it has. A policy from a shared library or a Python file may break its contract, panic or raise.
+    /// Why the policy has failed, if it has. A policy from a shared library or a Python file may
+    /// break its contract, panic or raise.
     fn failure(&self) -> Option<String> {
         None
     }
 
-    /// Check the policy's invariants against `pages`. The contract suite calls this after each step.
+    /// Check the policy's invariants against `pages`. The contract suite calls this after each
+    /// step.
     fn check(&self, pages: &PageView) -> std::result::Result<(), String>;
 }
 

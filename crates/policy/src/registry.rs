@@ -1,5 +1,6 @@
-//! The registry of policies, one line each. The macro generates the list of keys, the constructor, and an enum that dispatches once
-//! per block of references, so that the loop over a block is compiled for each policy.
+//! The registry of policies, one line each. The macro generates the list of keys, the constructor,
+//! and an enum that dispatches once per block of references, so that the loop over a block is
+//! compiled for each policy.
 
 use crate::{Describe, Entry, Info, Policy, Setup};
 use swaplab_vocab::{Params, Registry, Result};
@@ -25,7 +26,8 @@ macro_rules! policies {
                 unreachable!("{} is not in the registry", entry.key)
             }
 
-            /// Call `visitor` with the concrete policy. The visitor's code is compiled for each policy type.
+            /// Call `visitor` with the concrete policy. The visitor's code is compiled for each
+            /// policy type.
             #[inline]
             pub fn visit<V: Visitor>(&mut self, visitor: V) -> V::Output {
                 match self {
@@ -34,7 +36,8 @@ macro_rules! policies {
                 }
             }
 
-            /// The concrete policy on the heap, for a runner that calls it page by page and keeps it small.
+            /// The concrete policy on the heap, for a runner that calls it page by page and keeps
+            /// it small.
             pub fn boxed(self) -> Box<dyn Policy> {
                 match self {
                     $(AnyPolicy::$policy(policy) => Box::new(policy),)*

@@ -17,7 +17,8 @@ pub struct PolicySpec {
 
 /// A builder of policies from a shared library or a Python file.
 pub trait Factory: Send + Sync {
-    /// Build the policy. The caller has checked `params` against [`Entry::parameters`](swaplab_vocab::Entry).
+    /// Build the policy. The caller has checked `params` against
+    /// [`Entry::parameters`](swaplab_vocab::Entry).
     fn build(&self, setup: &Setup, params: &Params) -> Result<Box<dyn Policy>>;
 }
 
@@ -32,7 +33,8 @@ impl PolicySpec {
         Ok(PolicySpec::new(spec.to_string(), POLICIES.resolve(spec)?, None))
     }
 
-    /// A policy from a file: `factory` builds it, and the parameters of `spec` are checked against `entry`.
+    /// A policy from a file: `factory` builds it, and the parameters of `spec` are checked against
+    /// `entry`.
     pub fn external(text: &str, spec: &Spec, entry: &'static Entry, factory: Arc<dyn Factory>) -> Result<PolicySpec> {
         Ok(PolicySpec::new(text.into(), entry.resolve(spec)?, Some(factory)))
     }
@@ -52,7 +54,8 @@ impl PolicySpec {
 /// The file name of a Python class that was given as an object.
 const PYTHON: &str = "python";
 
-/// A policy in a file as a user names it, such as `./libmine.so:mine` or `./mine.py:Mine:name=value,..`.
+/// A policy in a file as a user names it, such as `./libmine.so:mine` or
+/// `./mine.py:Mine:name=value,..`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileKey {
     /// The text as written.
@@ -65,7 +68,8 @@ pub struct FileKey {
 }
 
 impl FileKey {
-    /// Parse `text` if it names a policy in a file, that is, if its first part ends like the name of a shared library or a Python file.
+    /// Parse `text` if it names a policy in a file, that is, if its first part ends like the name
+    /// of a shared library or a Python file.
     pub fn of(text: &str) -> Result<Option<FileKey>> {
         let spec: Spec = match is_file(text.split(':').next().unwrap_or(text)) {
             true => text.parse()?,

@@ -23,7 +23,8 @@ fn op() -> impl Strategy<Value = Op> {
     prop_oneof![3 => Just(Op::Read), 2 => Just(Op::Write), 1 => Just(Op::Fetch)]
 }
 
-/// Typical sequences of references: repeated references to a few pages, a run of consecutive pages, or random pages.
+/// Typical sequences of references: repeated references to a few pages, a run of consecutive pages,
+/// or random pages.
 fn stretch() -> impl Strategy<Value = Vec<PageId>> {
     prop_oneof![
         (0..PAGES - 3, prop::collection::vec(0..3u32, 1..12)).prop_map(|(base, v)| v.into_iter().map(|p| base + p).collect()),
@@ -53,8 +54,8 @@ fn online() -> impl Iterator<Item = &'static Entry> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
 
-    /// `Plain` asserts at every step that no more pages are resident than there are frames, and that the referenced page is.
-    /// `PageView::release` asserts that the released page is resident.
+    /// `Plain` asserts at every step that no more pages are resident than there are frames, and
+    /// that the referenced page is. `PageView::release` asserts that the released page is resident.
     #[test]
     fn every_invariant_holds_after_every_step(steps in steps(), frames in 1..MANY) {
         let references: Vec<PageId> = steps.iter().filter_map(|s| if let Step::Access(page, _) = s { Some(*page) } else { None }).collect();

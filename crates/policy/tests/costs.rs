@@ -1,4 +1,5 @@
-//! The cost-aware baselines: cases worked by hand, and equality with the policies they extend when all costs are equal.
+//! The cost-aware baselines: cases worked by hand, and equality with the policies they extend when
+//! all costs are equal.
 
 mod plain;
 
@@ -11,7 +12,8 @@ fn anonymous(page: PageId) -> PageId {
     3 * page
 }
 
-/// The evicted pages, in order. Each letter of `accesses` is an access to a page; a capital letter is a write.
+/// The evicted pages, in order. Each letter of `accesses` is an access to a page; a capital letter
+/// is a write.
 fn victims(policy: &str, frames: usize, accesses: &str) -> Vec<PageId> {
     let pages: Vec<PageId> = accesses.bytes().map(|b| anonymous((b.to_ascii_lowercase() - b'a') as PageId)).collect();
     let mut run = Plain::with_future(policy, 78, frames, &pages);
@@ -27,8 +29,9 @@ fn victims(policy: &str, frames: usize, accesses: &str) -> Vec<PageId> {
 
 #[test]
 fn greedy_dual_keeps_a_dirty_page_for_six_clean_ones() {
-    // Read 8 us, write 40 us. A: credit 48. b 8, c goes in at floor 8 with 16, d at 16 with 24, .. g at 40 with 48: now A and g
-    // are equal, the clean one (cheaper) goes, floor 48; then A at 48 is below h at 56.
+    // Read 8 us, write 40 us. A: credit 48. b 8, c goes in at floor 8 with 16, d at 16 with 24, ..
+    // g at 40 with 48: now A and g are equal, the clean one (cheaper) goes, floor 48; then A at 48
+    // is below h at 56.
     assert_eq!(victims("greedy-dual", 2, "Abcdefghi"), [1, 2, 3, 4, 5, 6, 0]);
 }
 
@@ -42,7 +45,8 @@ fn cflru_takes_a_clean_page_of_the_window_first() {
 
 #[test]
 fn clock_dwf_lets_written_pages_fall_back_before_they_go() {
-    // Four frames, two of them for written pages. A B written; C makes A fall back, d enters the others: A leaves for e.
+    // Four frames, two of them for written pages. A B written; C makes A fall back, d enters the
+    // others: A leaves for e.
     assert_eq!(victims("clock-dwf", 4, "ABCde"), [0]);
     // A was written again: a turn passes over it (1 write), so B falls back.
     assert_eq!(victims("clock-dwf", 4, "ABACde"), [1]);
@@ -54,16 +58,16 @@ fn cost_clock_gives_a_page_seen_in_use_a_larger_credit() {
     assert_eq!(victims("cost-clock", 2, "Abcdefghi"), [1, 2, 3, 4, 5, 6, 0]);
     // A was used: when its 48 are spent it gets twice 48, and h goes in its place.
     assert_eq!(victims("cost-clock", 2, "AAbcdefghi"), [1, 2, 3, 4, 5, 6, 7]);
-    // a returns while it is remembered (one page, half of memory) and gets twice 8 at floor 8; d, at 16, gets once 8: equal, and the
-    // page that was seen less goes.
+    // a returns while it is remembered (one page, half of memory) and gets twice 8 at floor 8; d,
+    // at 16, gets once 8: equal, and the page that was seen less goes.
     assert_eq!(victims("cost-clock", 2, "abcade"), [0, 1, 2, 3]);
     assert_eq!(victims("cost-clock:history=0", 2, "abcade"), [0, 1, 2, 0]);
 }
 
 #[test]
 fn opt_greedy_weighs_cost_against_the_way_to_the_next_use() {
-    // Two frames, at c: keeping A saves 48 us over 4 references, b 8 us over 1, so b goes, then c, which nobody needs again.
-    // `opt` drops A, which is needed last.
+    // Two frames, at c: keeping A saves 48 us over 4 references, b 8 us over 1, so b goes, then c,
+    // which nobody needs again. `opt` drops A, which is needed last.
     assert_eq!(victims("opt-greedy", 2, "AbcbbbA"), [1, 2]);
     assert_eq!(victims("opt", 2, "AbcbbbA")[0], 0);
 }

@@ -1,8 +1,10 @@
-//! A policy can read the state of pages and release them, nothing else: each file in `release_only/` attempts more and must not compile.
+//! A policy can read the state of pages and release them, nothing else: each file in
+//! `release_only/` attempts more and must not compile.
 
 use std::process::Command;
 
-/// The compiler version that produced the `.stderr` files; the text of messages differs between versions.
+/// The compiler version that produced the `.stderr` files; the text of messages differs between
+/// versions.
 const COMPILER: &str = "rustc 1.95.";
 
 #[test]

@@ -6,8 +6,8 @@ use crate::maps::*;
 use crate::{pins, raw};
 use libc::c_long;
 
-/// Perform a system call of the program by the interposed function of its name, if it changes memory, pins memory or starts a program.
-/// `None`, without a call, for all others.
+/// Perform a system call of the program by the interposed function of its name, if it changes
+/// memory, pins memory or starts a program. `None`, without a call, for all others.
 ///
 /// # Safety
 /// As for the system call.
@@ -39,7 +39,8 @@ pub unsafe fn managed_call(number: c_long, a: [usize; 6]) -> Option<isize> {
     })
 }
 
-/// The C library's `syscall`. The caller passes the arguments of the call only; the values of the others are arbitrary.
+/// The C library's `syscall`. The caller passes the arguments of the call only; the values of the
+/// others are arbitrary.
 ///
 /// # Safety
 /// As for the system call.

@@ -1,10 +1,12 @@
-//! Intercepts system calls that the program makes itself, not through the C library (Go, custom memory managers). By *syscall user
-//! dispatch* (Linux 5.11) the kernel sends the thread a SIGSYS at such a call. Calls about memory are performed by the functions of
-//! [`maps`](crate::maps), the others unchanged. Dispatch is switched on, for each thread, if the program's own code contains a
-//! system-call instruction. Then every system call takes about 0.1 µs longer, and an intercepted one about 2 µs more.
+//! Intercepts system calls that the program makes itself, not through the C library (Go, custom
+//! memory managers). By *syscall user dispatch* (Linux 5.11) the kernel sends the thread a SIGSYS
+//! at such a call. Calls about memory are performed by the functions of [`maps`](crate::maps), the
+//! others unchanged. Dispatch is switched on, for each thread, if the program's own code contains a
+//! system-call instruction. Then every system call takes about 0.1 µs longer, and an intercepted
+//! one about 2 µs more.
 //!
-//! SIGSYS must never be blocked meanwhile, as the kernel would kill the program. So SIGSYS is removed from the masks and handlers that the
-//! program sets, through the C library or by itself.
+//! SIGSYS must never be blocked meanwhile, as the kernel would kill the program. So SIGSYS is
+//! removed from the masks and handlers that the program sets, through the C library or by itself.
 
 use crate::objects::{enters_the_kernel, objects, Object};
 use crate::{calls, raw, selector};
@@ -54,11 +56,13 @@ const SET_BYTES: usize = 8;
 
 /// The program's own action for SIGSYS, which seccomp also sends.
 pub struct Wanted(pub UnsafeCell<Action>);
-// SAFETY: written by `sigaction`, which programs do not call from two threads at once for the same signal; read in the handler.
+// SAFETY: written by `sigaction`, which programs do not call from two threads at once for the same
+// signal; read in the handler.
 unsafe impl Sync for Wanted {}
 pub static WANTED: Wanted = Wanted(UnsafeCell::new(ACTION));
 
-/// Set a signal's action by the C library's `sigaction`, which supplies the code that a handler returns to. Returns whether it succeeded.
+/// Set a signal's action by the C library's `sigaction`, which supplies the code that a handler
+/// returns to. Returns whether it succeeded.
 fn set_action(signal: c_int, action: &mut Action) -> bool {
     let function = next!(c"sigaction", unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int);
     // SAFETY: all zeros is a valid action; the handler is a function of this module.
@@ -95,7 +99,8 @@ unsafe extern "C" fn on_call(signal: c_int, info: *mut libc::siginfo_t, context:
     }
 }
 
-/// Perform the system call at which the thread was interrupted, and set its result in the saved registers.
+/// Perform the system call at which the thread was interrupted, and set its result in the saved
+/// registers.
 ///
 /// # Safety
 /// As for `on_call`.
@@ -109,8 +114,9 @@ unsafe fn perform(context: &mut ucontext_t) {
     // SAFETY: the program's own system call, with its own arguments.
     let result = unsafe {
         match number {
-            // From here, a child or a new thread would start inside this handler. So return to the instruction and execute it again,
-            // without dispatch. This thread's later calls are not dispatched either, until it calls a memory function.
+            // From here, a child or a new thread would start inside this handler. So return to the
+            // instruction and execute it again, without dispatch. This thread's later calls are not
+            // dispatched either, until it calls a memory function.
             libc::SYS_clone | libc::SYS_clone3 | libc::SYS_vfork | libc::SYS_fork => {
                 selector::pause();
                 registers[REG_RIP as usize] -= 2;
@@ -120,7 +126,8 @@ unsafe fn perform(context: &mut ucontext_t) {
             libc::SYS_rt_sigreturn => {
                 std::arch::asm!("mov rsp, {}", "mov eax, 15", "syscall", "ud2", in(reg) registers[REG_RSP as usize], options(noreturn))
             }
-            // At its end this handler restores the mask and the stack that are saved in its frame, so change those.
+            // At its end this handler restores the mask and the stack that are saved in its frame,
+            // so change those.
             libc::SYS_rt_sigprocmask => {
                 let (new, old) = (a[1] as *const u64, a[2] as *mut u64);
                 let given = if new.is_null() { 0 } else { *new };

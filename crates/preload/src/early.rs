@@ -1,5 +1,6 @@
-//! Memory that the program took before this library started: an allocator in the program's own file reserves address space when the
-//! program is loaded (Chromium's PartitionAlloc). It is managed from the start.
+//! Memory that the program took before this library started: an allocator in the program's own file
+//! reserves address space when the program is loaded (Chromium's PartitionAlloc). It is managed
+//! from the start.
 
 use crate::own;
 use libc::{PROT_READ, PROT_WRITE};
@@ -7,7 +8,8 @@ use std::ops::Range;
 use swaplab_pager::kernel::PAGE;
 use swaplab_pager::Pager;
 
-/// The least size of what is taken for a reservation, in bytes. The dynamic linker's own anonymous memory is smaller.
+/// The least size of what is taken for a reservation, in bytes. The dynamic linker's own anonymous
+/// memory is smaller.
 const LEAST: usize = 2 << 20;
 
 /// A private anonymous mapping, in bytes.
@@ -24,7 +26,9 @@ pub fn reservations() -> Vec<Mapping> {
     parse(&maps, &own::range())
 }
 
-/// Read the text of `/proc/PID/maps`, without what is `ours`, which the kernel may have merged with its neighbors. Adjacent anonymous mappings are one reservation. What follows a file's mapping is its zeroed data.
+/// Read the text of `/proc/PID/maps`, without what is `ours`, which the kernel may have merged with
+/// its neighbors. Adjacent anonymous mappings are one reservation. What follows a file's mapping is
+/// its zeroed data.
 fn parse(maps: &str, ours: &Range<usize>) -> Vec<Mapping> {
     let (mut reservations, mut group) = (Vec::new(), Vec::<Mapping>::new());
     let (mut end, mut of_file) = (0, false);

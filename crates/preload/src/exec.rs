@@ -1,6 +1,7 @@
-//! Interposes `exec` and `posix_spawn` to detect programs into which no library can be preloaded. For each, one line is printed; with
-//! `--unmanaged refuse` it is not started. After the start, nothing could detect them. This code also runs between `fork` and `exec`, so
-//! it must not allocate.
+//! Interposes `exec` and `posix_spawn` to detect programs into which no library can be preloaded.
+//! For each, one line is printed; with `--unmanaged refuse` it is not started. After the start,
+//! nothing could detect them. This code also runs between `fork` and `exec`, so it must not
+//! allocate.
 
 use crate::state::pager;
 use libc::{c_char, c_int, pid_t, posix_spawn_file_actions_t, posix_spawnattr_t};
@@ -23,7 +24,8 @@ impl Line {
         Line { bytes: [0; 512], len: 0 }
     }
 
-    /// The line as a C string, if its only zero byte is the last one. That is not the case if the line was truncated.
+    /// The line as a C string, if its only zero byte is the last one. That is not the case if the
+    /// line was truncated.
     pub fn as_c_str(&self) -> Option<&CStr> {
         CStr::from_bytes_with_nul(&self.bytes[..self.len]).ok()
     }
@@ -92,7 +94,8 @@ fn may_start_open(file: c_int) -> bool {
     may_start_at(file, c"".as_ptr(), libc::AT_EMPTY_PATH)
 }
 
-/// [`may_start`] for `path` below an open directory. With `AT_EMPTY_PATH` and an empty path, the descriptor is the program itself.
+/// [`may_start`] for `path` below an open directory. With `AT_EMPTY_PATH` and an empty path, the
+/// descriptor is the program itself.
 fn may_start_at(directory: c_int, path: *const c_char, flags: c_int) -> bool {
     // SAFETY: the caller guarantees a path.
     let below = if path.is_null() { c"" } else { unsafe { CStr::from_ptr(path) } };
@@ -116,7 +119,8 @@ fn may_start_at(directory: c_int, path: *const c_char, flags: c_int) -> bool {
 
 type Texts = *const *const c_char;
 
-/// Interposes C functions that start a program: if the check fails, return the refusal; otherwise call the C library's function.
+/// Interposes C functions that start a program: if the check fails, return the refusal; otherwise
+/// call the C library's function.
 macro_rules! starts {
     ($($name:ident: $text:literal, $allowed:ident($($known:ident),+; $($argument:ident: $kind:ty),*) or $refusal:expr;)*) => {$(
         /// # Safety

@@ -1,4 +1,5 @@
-//! Fork handlers of a managed process: no eviction runs during a fork. The parent then continues to evict; the child never does.
+//! Fork handlers of a managed process: no eviction runs during a fork. The parent then continues to
+//! evict; the child never does.
 
 use crate::own;
 use crate::state::{pager, READY};
@@ -11,8 +12,9 @@ type Handler = Option<unsafe extern "C" fn()>;
 
 /// Register the fork handlers, once, and before all handlers of the program.
 ///
-/// The C library calls what is to run before a fork in reverse order. An allocator locks its heap there, and a thread that holds this lock
-/// may be waiting for the world's in `mmap`. So the world must be locked last.
+/// The C library calls what is to run before a fork in reverse order. An allocator locks its heap
+/// there, and a thread that holds this lock may be waiting for the world's in `mmap`. So the world
+/// must be locked last.
 pub fn register() {
     static REGISTERED: AtomicBool = AtomicBool::new(false);
     if !REGISTERED.swap(true, Ordering::AcqRel) {
@@ -29,8 +31,8 @@ unsafe fn register_next(before: Handler, parent: Handler, child: Handler, librar
     unsafe { function(before, parent, child, library) }
 }
 
-/// The function of the C library to which `pthread_atfork` passes its arguments. An allocator in the program's file may call it before
-/// this library has started.
+/// The function of the C library to which `pthread_atfork` passes its arguments. An allocator in
+/// the program's file may call it before this library has started.
 ///
 /// # Safety
 /// As for the C library's function.
@@ -41,7 +43,8 @@ pub unsafe extern "C" fn __register_atfork(before: Handler, parent: Handler, chi
     unsafe { register_next(before, parent, child, library) }
 }
 
-/// The guard of the fork in progress. Only the forking thread uses it, while it holds `OWN`'s lock and, by the guard, the world's.
+/// The guard of the fork in progress. Only the forking thread uses it, while it holds `OWN`'s lock
+/// and, by the guard, the world's.
 struct Fork(UnsafeCell<Option<ForkGuard<'static>>>);
 // SAFETY: the cell is only accessed while `OWN` is locked.
 unsafe impl Sync for Fork {}
@@ -69,7 +72,8 @@ unsafe extern "C" fn in_parent() {
 }
 
 unsafe extern "C" fn in_child() {
-    READY.store(true, Ordering::Release); // Another thread may have been starting the pager when this one forked.
+    // Another thread may have been starting the pager when this one forked.
+    READY.store(true, Ordering::Release);
     if let (Some(guard), Some(pager)) = (take_guard(), pager()) {
         pager.after_fork_in_child(guard);
     }
@@ -85,7 +89,8 @@ struct Child {
 }
 
 extern "C" fn start_child(child: *mut c_void) -> c_int {
-    // SAFETY: the child's copy of what `clone` passed; this process is the child of the thread that called `before_fork`.
+    // SAFETY: the child's copy of what `clone` passed; this process is the child of the thread that
+    // called `before_fork`.
     unsafe {
         in_child();
         let child = &*child.cast::<Child>();
@@ -93,8 +98,8 @@ extern "C" fn start_child(child: *mut c_void) -> c_int {
     }
 }
 
-/// The C library's `clone`, with all of its optional arguments. A child that gets a copy of the memory is forked. The C library does not
-/// run the fork handlers for it.
+/// The C library's `clone`, with all of its optional arguments. A child that gets a copy of the
+/// memory is forked. The C library does not run the fork handlers for it.
 ///
 /// # Safety
 /// As for the C library's function.

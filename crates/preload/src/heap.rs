@@ -1,5 +1,6 @@
-//! The malloc family: mimalloc, which takes its memory by the interposed `mmap`. Until the library has started, and while the pager
-//! thread starts, allocations are served from the pager's own heap.
+//! The malloc family: mimalloc, which takes its memory by the interposed `mmap`. Until the library
+//! has started, and while the pager thread starts, allocations are served from the pager's own
+//! heap.
 
 use crate::own::OWN;
 use crate::state::{is_pager, COMPRESSOR, READY};
@@ -16,7 +17,8 @@ fn ready() -> bool {
     READY.load(Ordering::Relaxed) && !is_pager(&COMPRESSOR)
 }
 
-/// Make mimalloc map 32 MiB at a time. With its default of 1 GiB, every program would outgrow its allowance and need a pager thread.
+/// Make mimalloc map 32 MiB at a time. With its default of 1 GiB, every program would outgrow its
+/// allowance and need a pager thread.
 pub fn take_small_arenas() {
     /// `mi_option_arena_reserve` of mimalloc 2, in KiB.
     const ARENA_RESERVE: mi::mi_option_t = 23;
@@ -24,8 +26,9 @@ pub fn take_small_arenas() {
     unsafe { mi::mi_option_set(ARENA_RESERVE, 32 << 10) };
 }
 
-/// Whether to refuse an allocation of `size` bytes because the store and DRAM are full. The heap still has mapped memory, from which
-/// small blocks are served, so that the program can report the failure.
+/// Whether to refuse an allocation of `size` bytes because the store and DRAM are full. The heap
+/// still has mapped memory, from which small blocks are served, so that the program can report the
+/// failure.
 #[inline]
 fn refused(size: size_t) -> bool {
     const SMALL: size_t = 4096;
@@ -89,7 +92,8 @@ pub unsafe extern "C" fn realloc(pointer: *mut c_void, size: size_t) -> *mut c_v
         return std::ptr::null_mut();
     }
     if OWN.holds(pointer.cast()) {
-        // SAFETY: moves the block, to mimalloc if it is ready; both blocks have at least the copied size.
+        // SAFETY: moves the block, to mimalloc if it is ready; both blocks have at least the copied
+        // size.
         unsafe {
             let moved = malloc(size);
             if !moved.is_null() {
@@ -99,7 +103,8 @@ pub unsafe extern "C" fn realloc(pointer: *mut c_void, size: size_t) -> *mut c_v
             return moved;
         }
     }
-    // SAFETY: the caller guarantees a block of this heap, and it is not from `OWN`, so it is mimalloc's.
+    // SAFETY: the caller guarantees a block of this heap, and it is not from `OWN`, so it is
+    // mimalloc's.
     if refused(size) && size > unsafe { mi::mi_usable_size(pointer) } {
         return or_enomem(std::ptr::null_mut());
     }

@@ -1,5 +1,6 @@
-//! `RLIMIT_AS`. A program that limits its address space does not expect the pager's reservations, so the kernel's limit is the program's
-//! limit plus these. The program reads back the limit that it set; programs that it starts inherit the larger one.
+//! `RLIMIT_AS`. A program that limits its address space does not expect the pager's reservations,
+//! so the kernel's limit is the program's limit plus these. The program reads back the limit that
+//! it set; programs that it starts inherit the larger one.
 
 use crate::state::pager;
 use libc::{c_int, pid_t, rlimit};

@@ -37,8 +37,8 @@ pub unsafe extern "C" fn mlockall(flags: c_int) -> c_int {
     if let Some(pager) = pager() {
         // The program may lock everything; the pager then evicts nothing.
         pager.world().lock_all(true);
-        // Lock resident pages, and others when they are accessed. Populating all mappings would also
-        // populate the pager's, such as the mirror of the NVM file.
+        // Lock resident pages, and others when they are accessed. Populating all mappings would
+        // also populate the pager's, such as the mirror of the NVM file.
         return kernel!(SYS_mlockall, flags | libc::MCL_ONFAULT) as c_int;
     }
     kernel!(SYS_mlockall, flags) as c_int

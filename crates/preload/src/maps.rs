@@ -1,5 +1,6 @@
-//! `mmap` and related functions. Private anonymous memory is managed at any address. For all other memory, the same system call is made
-//! as by the C library. Thread stacks are not seen here, as glibc maps them by internal calls.
+//! `mmap` and related functions. Private anonymous memory is managed at any address. For all other
+//! memory, the same system call is made as by the C library. Thread stacks are not seen here, as
+//! glibc maps them by internal calls.
 
 use crate::state::{is_pager, pager, run_if_outgrown, THREAD};
 use libc::{c_int, c_void, off_t, size_t};
@@ -9,8 +10,8 @@ use swaplab_pager::kernel::memory::READ_WRITE;
 use swaplab_pager::kernel::PAGE;
 use swaplab_pager::PageRange;
 
-/// A mapping without an address and up to this size is placed in the pager's reserved range, with the alignment that allocators need.
-/// The kernel places larger mappings and those with an address.
+/// A mapping without an address and up to this size is placed in the pager's reserved range, with
+/// the alignment that allocators need. The kernel places larger mappings and those with an address.
 const LARGEST_PIECE: usize = 1 << 30;
 /// Flags of mappings that are not managed.
 const UNMANAGED: c_int = libc::MAP_SHARED | libc::MAP_GROWSDOWN | libc::MAP_HUGETLB | libc::MAP_LOCKED | libc::MAP_STACK;
@@ -130,7 +131,8 @@ pub unsafe extern "C" fn pkey_mprotect(address: *mut c_void, len: size_t, prot: 
     protect(address, len, prot, |start, len| kernel!(SYS_pkey_mprotect, start, len, prot, key), (key >= 0).then_some(key > 0))
 }
 
-/// Perform `mprotect` or `pkey_mprotect`, whose system call is `call`. `key`: whether the memory has a protection key afterwards.
+/// Perform `mprotect` or `pkey_mprotect`, whose system call is `call`. `key`: whether the memory
+/// has a protection key afterwards.
 fn protect(address: *mut c_void, len: usize, prot: c_int, call: impl Fn(usize, usize) -> isize, key: Option<bool>) -> c_int {
     let aligned = address as usize % PAGE == 0;
     let Some((pager, range)) = managed(address, len).filter(|_| aligned) else { return call(address as usize, len) as c_int };
@@ -140,7 +142,8 @@ fn protect(address: *mut c_void, len: usize, prot: c_int, call: impl Fn(usize, u
     };
     let mut done = pager.world().protect(range.clone(), prot as u32, key, piece);
     if done == Err(Errno::ACCESS) && prot & libc::PROT_EXEC != 0 {
-        // The kernel does not permit executing the NVM file (noexec): move the content to anonymous memory.
+        // The kernel does not permit executing the NVM file (noexec): move the content to anonymous
+        // memory.
         done = move_to_foreign(pager, range.clone(), address).and_then(|()| pager.world().protect(range, prot as u32, key, piece));
     }
     if done.is_ok() {
@@ -160,12 +163,14 @@ pub unsafe extern "C" fn madvise(address: *mut c_void, len: size_t, advice: c_in
     const GUARD_INSTALL: c_int = 102;
     match advice {
         _ if address as usize % PAGE != 0 => c_result(Err(Errno::INVAL)),
-        // MADV_FREE may free the pages at once. If the kernel freed them later, the pager would not notice.
+        // MADV_FREE may free the pages at once. If the kernel freed them later, the pager would not
+        // notice.
         libc::MADV_DONTNEED | libc::MADV_FREE | DONTNEED_LOCKED => c_result(pager.world().discard(range)),
         // Hints to the kernel about memory that the pager manages.
         libc::MADV_NORMAL | libc::MADV_RANDOM | libc::MADV_SEQUENTIAL | libc::MADV_WILLNEED => 0,
         libc::MADV_HUGEPAGE | libc::MADV_NOHUGEPAGE | libc::MADV_COLD | libc::MADV_PAGEOUT => 0,
-        // An eviction would replace the mapping and lose the kernel's guard markers, so this memory is no longer managed.
+        // An eviction would replace the mapping and lose the kernel's guard markers, so this memory
+        // is no longer managed.
         GUARD_INSTALL => {
             let Some(prot) = pager.world().protection(&range) else { return c_result(Err(Errno::INVAL)) };
             let mut world = pager.world();
@@ -242,7 +247,8 @@ pub unsafe extern "C" fn mremap(old: *mut c_void, old_len: size_t, new_len: size
     left.map_or_else(fail, |()| target)
 }
 
-/// Let the kernel move foreign memory. If its old addresses are in the reserved range, reserve them again.
+/// Let the kernel move foreign memory. If its old addresses are in the reserved range, reserve them
+/// again.
 fn move_foreign(pager: &swaplab_pager::Pager, range: PageRange, [old, old_len, new_len, flags, new]: [usize; 5]) -> *mut c_void {
     let mut world = pager.world();
     let moved = kernel!(SYS_mremap, old, old_len, new_len, flags, new) as *mut c_void;
@@ -260,8 +266,9 @@ fn move_foreign(pager: &swaplab_pager::Pager, range: PageRange, [old, old_len, n
     moved
 }
 
-/// Move the content of `range` to anonymous memory that is not managed, at the same addresses. For properties that a mapping of the NVM
-/// file cannot have: execution of a noexec file, `MADV_WIPEONFORK`.
+/// Move the content of `range` to anonymous memory that is not managed, at the same addresses. For
+/// properties that a mapping of the NVM file cannot have: execution of a noexec file,
+/// `MADV_WIPEONFORK`.
 fn move_to_foreign(pager: &swaplab_pager::Pager, range: PageRange, address: *mut c_void) -> rustix::io::Result<()> {
     let prot = pager.world().protection(&range).ok_or(Errno::INVAL)?;
     let bytes = address as usize..address as usize + range.len() * PAGE;
@@ -281,7 +288,8 @@ fn move_to_foreign(pager: &swaplab_pager::Pager, range: PageRange, address: *mut
     Ok(())
 }
 
-/// Make `bytes`, whose protection is `prot`, readable. Returns whether the protection had to be changed.
+/// Make `bytes`, whose protection is `prot`, readable. Returns whether the protection had to be
+/// changed.
 fn make_readable(prot: u32, bytes: Range<usize>) -> bool {
     let change = prot & libc::PROT_READ as u32 == 0;
     if change {
@@ -290,8 +298,9 @@ fn make_readable(prot: u32, bytes: Range<usize>) -> bool {
     change
 }
 
-/// Copy `from` to the fresh memory at `to`, and call `done` after each piece. Pages of zeros are not written. If `done` drops the copied
-/// piece, at most one piece is in DRAM twice. The world must not be locked, as these accesses can fault like the program's own.
+/// Copy `from` to the fresh memory at `to`, and call `done` after each piece. Pages of zeros are
+/// not written. If `done` drops the copied piece, at most one piece is in DRAM twice. The world
+/// must not be locked, as these accesses can fault like the program's own.
 fn copy_content(from: Range<usize>, to: usize, done: impl Fn(Range<usize>)) {
     const STEP: usize = 256 * PAGE;
     for start in from.clone().step_by(STEP) {

@@ -29,7 +29,8 @@ pub fn objects() -> Vec<Object> {
     objects
 }
 
-/// Whether the bytes of `code` contain a system-call instruction. Two bytes of data can look like one; then the program is only slower.
+/// Whether the bytes of `code` contain a system-call instruction. Two bytes of data can look like
+/// one; then the program is only slower.
 pub fn enters_the_kernel(code: &Range<usize>) -> bool {
     const SYSCALL: [u8; 2] = [0x0f, 0x05];
     // SAFETY: a segment that the loader has mapped.

@@ -1,14 +1,17 @@
-//! The heap of the pager itself. It must not be in managed memory: a pager that waited for a page that it is evicting would wait forever.
-//! So this library's global allocator is dlmalloc on one address range of its own, which is mapped by raw system calls.
+//! The heap of the pager itself. It must not be in managed memory: a pager that waited for a page
+//! that it is evicting would wait forever. So this library's global allocator is dlmalloc on one
+//! address range of its own, which is mapped by raw system calls.
 //!
-//! The program's first allocations, before the pager starts, are also served from this heap. `free` recognizes them by the range.
+//! The program's first allocations, before the pager starts, are also served from this heap. `free`
+//! recognizes them by the range.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use swaplab_pager::kernel::memory;
 
-/// Address space to reserve, in bytes, and the least amount if `ulimit -v` does not permit more. It takes memory as it is used.
+/// Address space to reserve, in bytes, and the least amount if `ulimit -v` does not permit more. It
+/// takes memory as it is used.
 const MOST: usize = 4 << 30;
 const LEAST: usize = 16 << 20;
 
@@ -27,7 +30,8 @@ pub fn range() -> std::ops::Range<usize> {
     start..start + taken()
 }
 
-/// Reserve as much address space as possible, at most an eighth of the limit. Returns its start and size.
+/// Reserve as much address space as possible, at most an eighth of the limit. Returns its start and
+/// size.
 fn reserve() -> Option<(usize, usize)> {
     let limit = rustix::process::getrlimit(rustix::process::Resource::As).current.map_or(usize::MAX, |limit| limit as usize / 8);
     let sizes = std::iter::successors(Some(MOST), |size| Some(size / 2)).take_while(|size| *size >= LEAST);
@@ -116,7 +120,8 @@ impl Own {
         start != 0 && (start..start + taken()).contains(&(pointer as usize))
     }
 
-    /// Allocate for C's `malloc` and `memalign`. A header before the block has the start of the allocation and the block's size.
+    /// Allocate for C's `malloc` and `memalign`. A header before the block has the start of the
+    /// allocation and the block's size.
     pub fn c_memalign(&self, align: usize, size: usize) -> *mut u8 {
         let align = align.max(HEADER);
         let Some(total) = size.checked_add(align) else { return std::ptr::null_mut() };

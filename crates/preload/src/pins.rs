@@ -1,6 +1,7 @@
-//! Transfers that pin memory. A device writes to the pinned page frame, not to the program's address: if the page were evicted, the
-//! data would be lost. So files are opened without `O_DIRECT`, and the kernel then writes to the address; buffers that are registered with
-//! io_uring stay in DRAM until they are unmapped.
+//! Transfers that pin memory. A device writes to the pinned page frame, not to the program's
+//! address: if the page were evicted, the data would be lost. So files are opened without
+//! `O_DIRECT`, and the kernel then writes to the address; buffers that are registered with io_uring
+//! stay in DRAM until they are unmapped.
 
 use crate::locks::keep;
 use crate::raw;
@@ -16,7 +17,8 @@ pub fn unpinned(flags: c_int) -> c_int {
     }
 }
 
-/// Interposes the C functions that open a file. If no file is created, the caller passes no `mode` and its value is arbitrary.
+/// Interposes the C functions that open a file. If no file is created, the caller passes no `mode`
+/// and its value is arbitrary.
 macro_rules! opens {
     ($($name:ident: $text:literal($($before:ident: $kind:ty),+; $($mode:ident: $mode_kind:ty)?);)*) => {$(
         /// # Safety
@@ -46,7 +48,8 @@ opens! {
 macro_rules! controls {
     ($($name:ident: $text:literal;)*) => {$(
         /// # Safety
-        /// As for the C library's function: `value` is a number or an address, depending on the command.
+        /// As for the C library's function: `value` is a number or an address, depending on the
+        /// command.
         #[no_mangle]
         pub unsafe extern "C" fn $name(file: c_int, command: c_int, value: usize) -> c_int {
             let function = next!($text, unsafe extern "C" fn(c_int, c_int, usize) -> c_int);
@@ -127,8 +130,8 @@ unsafe fn keep_all(buffers: *const iovec, count: usize) {
     }
 }
 
-/// Perform the system call `io_uring_setup`. A ring in the program's own memory is refused with EINVAL, like by kernels before 6.5; the
-/// program then lets the kernel allocate the ring.
+/// Perform the system call `io_uring_setup`. A ring in the program's own memory is refused with
+/// EINVAL, like by kernels before 6.5; the program then lets the kernel allocate the ring.
 ///
 /// # Safety
 /// As for the system call.

@@ -1,6 +1,8 @@
-//! Interposes functions that change credentials. A program that drops its privileges could not start a pager thread later, so it is
-//! started before. A program that it then executes as another user could neither create its counters' file in the run's directory nor open
-//! a userfaultfd. So that user gets a subdirectory of its own, and inherits an open descriptor of the userfaultfd device.
+//! Interposes functions that change credentials. A program that drops its privileges could not
+//! start a pager thread later, so it is started before. A program that it then executes as another
+//! user could neither create its counters' file in the run's directory nor open a userfaultfd. So
+//! that user gets a subdirectory of its own, and inherits an open descriptor of the userfaultfd
+//! device.
 
 use crate::exec::Line;
 use crate::settings::STATS;
@@ -8,8 +10,8 @@ use libc::{c_char, c_int, c_long, gid_t, size_t, uid_t};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Make the system call of a function that changes credentials, in this thread only; the pager thread repeats it with `follow`. `None` if
-/// the C library's function has to be called instead.
+/// Make the system call of a function that changes credentials, in this thread only; the pager
+/// thread repeats it with `follow`. `None` if the C library's function has to be called instead.
 fn change_rights(number: c_long, arguments: [c_long; 3], follow: [c_long; 3]) -> Option<c_int> {
     let pager = crate::state::pager()?;
     crate::state::run(pager);
@@ -20,8 +22,8 @@ fn change_rights(number: c_long, arguments: [c_long; 3], follow: [c_long; 3]) ->
     pager.change_rights(number, arguments, follow).map(|result| result as c_int)
 }
 
-/// Create the directory for the counters of programs of `user`, if that is not root. Runs between fork and exec, so it must not allocate. A
-/// failure is reported when such a program starts.
+/// Create the directory for the counters of programs of `user`, if that is not root. Runs between
+/// fork and exec, so it must not allocate. A failure is reported when such a program starts.
 fn make_counter_directory(user: c_long) {
     // SAFETY: reads the user id, and the environment's text.
     let directory = unsafe {
@@ -38,7 +40,8 @@ fn make_counter_directory(user: c_long) {
     let directory = unsafe { std::ffi::CStr::from_ptr(directory) };
     let written = directory.to_str().is_ok_and(|text| write!(path, "{text}/user-{user}\0").is_ok());
     let Some(path) = written.then(|| path.as_c_str()).flatten() else { return };
-    // SAFETY: a path that ends with a zero. A directory that exists has its owner already, as only root creates them.
+    // SAFETY: a path that ends with a zero. A directory that exists has its owner already, as only
+    // root creates them.
     unsafe {
         if libc::mkdir(path.as_ptr(), 0o700) == 0 {
             libc::lchown(path.as_ptr(), user as uid_t, gid_t::MAX);
@@ -46,12 +49,14 @@ fn make_counter_directory(user: c_long) {
     }
 }
 
-/// Open the userfaultfd device, once, for programs that are executed after root's privileges are dropped. They inherit the descriptor.
+/// Open the userfaultfd device, once, for programs that are executed after root's privileges are
+/// dropped. They inherit the descriptor.
 fn keep_device_open(users: &[c_long; 3]) {
     static OPEN: AtomicBool = AtomicBool::new(false);
     // SAFETY: only reads the user id.
     if users.iter().any(|user| *user > 0) && unsafe { libc::geteuid() } == 0 && !OPEN.swap(true, Ordering::Relaxed) {
-        // SAFETY: a path that ends with a zero. Programs rarely use descriptors from 100 on. A failure is reported when a program starts.
+        // SAFETY: a path that ends with a zero. Programs rarely use descriptors from 100 on. A
+        // failure is reported when a program starts.
         unsafe {
             let device = libc::open(swaplab_pager::kernel::uffd::DEVICE.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
             if device >= 0 {
@@ -96,7 +101,8 @@ rights! {
 /// As for the system call.
 #[no_mangle]
 pub unsafe extern "C" fn setgroups(count: size_t, groups: *const gid_t) -> c_int {
-    // The caller's list may be freed before the pager thread reads it, so the pager thread drops all its groups.
+    // The caller's list may be freed before the pager thread reads it, so the pager thread drops
+    // all its groups.
     let arguments = [count as c_long, groups as c_long, 0];
     change_rights(libc::SYS_setgroups, arguments, [0; 3]).unwrap_or_else(|| {
         let function = next!(c"setgroups", unsafe extern "C" fn(size_t, *const gid_t) -> c_int);

@@ -1,10 +1,12 @@
-//! Switches syscall user dispatch on and off, for the process and for each thread. [`dispatch`](crate::dispatch) handles the calls.
+//! Switches syscall user dispatch on and off, for the process and for each thread.
+//! [`dispatch`](crate::dispatch) handles the calls.
 
 use crate::raw;
 use libc::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
-/// The address range whose system calls are not dispatched: from the C library to the loader, with this library between them.
+/// The address range whose system calls are not dispatched: from the C library to the loader, with
+/// this library between them.
 static FROM: AtomicUsize = AtomicUsize::new(0);
 static TO: AtomicUsize = AtomicUsize::new(0);
 static ON: AtomicBool = AtomicBool::new(false);
@@ -23,8 +25,8 @@ pub fn is_on() -> bool {
     ON.load(Ordering::Relaxed)
 }
 
-/// Switch dispatch on for this thread and for every thread that calls [`switch_on`]. System calls from addresses between `from` and `to`
-/// are not dispatched.
+/// Switch dispatch on for this thread and for every thread that calls [`switch_on`]. System calls
+/// from addresses between `from` and `to` are not dispatched.
 pub fn switch_on_outside(from: usize, to: usize) {
     FROM.store(from, Ordering::Relaxed);
     TO.store(to, Ordering::Relaxed);
@@ -33,7 +35,8 @@ pub fn switch_on_outside(from: usize, to: usize) {
     }
 }
 
-/// Switch dispatch on for this thread. New threads and forked children start without dispatch. Returns whether it succeeded.
+/// Switch dispatch on for this thread. New threads and forked children start without dispatch.
+/// Returns whether it succeeded.
 pub fn switch_on() -> bool {
     const SET_SYSCALL_USER_DISPATCH: c_int = 59;
     let (from, to) = (FROM.load(Ordering::Relaxed), TO.load(Ordering::Relaxed));
@@ -49,7 +52,8 @@ pub fn pause() {
     SELECTOR.with(|selector| selector.store(ALLOW, Ordering::Relaxed));
 }
 
-/// Resume dispatch for this thread. The memory functions call this, for threads that were paused to clone.
+/// Resume dispatch for this thread. The memory functions call this, for threads that were paused to
+/// clone.
 #[inline]
 pub fn resume() {
     if is_on() {

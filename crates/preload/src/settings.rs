@@ -1,4 +1,5 @@
-//! The environment variables by which `swaplab run` configures the pager (python/swaplab/cli/run.py writes them).
+//! The environment variables by which `swaplab run` configures the pager (python/swaplab/cli/run.py
+//! writes them).
 
 use crate::state::{COMPRESSOR, THREAD};
 use std::ffi::CStr;
@@ -54,11 +55,13 @@ fn compressor_started(thread: usize) {
 
 pub const DEFAULT_POLICY: &str = "refault";
 
-/// Address space to reserve for managed memory, in bytes: 256 GiB, or less if `ulimit -v` requires it.
+/// Address space to reserve for managed memory, in bytes: 256 GiB, or less if `ulimit -v` requires
+/// it.
 fn range_bytes() -> usize {
     const DEFAULT: usize = 256 << 30;
     match rustix::process::getrlimit(rustix::process::Resource::As).current {
-        // The range and the mirror of the NVM file take as much each. Leave room for tables and for the program's other mappings.
+        // The range and the mirror of the NVM file take as much each. Leave room for tables and for
+        // the program's other mappings.
         Some(limit) => ((limit as usize).saturating_sub(crate::own::taken()) / 4).min(DEFAULT),
         None => DEFAULT,
     }
@@ -67,7 +70,8 @@ fn range_bytes() -> usize {
 /// The variable with the run's directory.
 pub const STATS: &CStr = c"SWAPLAB_STATS";
 
-/// Create this process's counters in the run's directory. After an exec, the process has a new file.
+/// Create this process's counters in the run's directory. After an exec, the process has a new
+/// file.
 fn stats() -> Result<&'static Stats, Missing> {
     static NOWHERE: Stats = Stats::new();
     let Some(directory) = variable(&STATS.to_string_lossy()) else { return Ok(&NOWHERE) };

@@ -1,5 +1,5 @@
-//! Interposes functions for signals and threads while system calls are dispatched: no handler and no mask may block SIGSYS, and dispatch
-//! is switched on in each new thread.
+//! Interposes functions for signals and threads while system calls are dispatched: no handler and
+//! no mask may block SIGSYS, and dispatch is switched on in each new thread.
 
 use crate::dispatch::{Action, ACTION, WANTED};
 use crate::selector::{is_on, switch_on};
@@ -37,7 +37,8 @@ pub unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, o
     }
 }
 
-/// The set without SIGSYS, in `copy`; the set itself if it is null or system calls are not dispatched.
+/// The set without SIGSYS, in `copy`; the set itself if it is null or system calls are not
+/// dispatched.
 fn without_sigsys(set: *const sigset_t, copy: &mut sigset_t) -> *const sigset_t {
     if set.is_null() || !is_on() {
         return set;

@@ -4,11 +4,13 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use swaplab_pager::kernel::Missing;
 use swaplab_pager::Pager;
 
-/// Whether allocations are served from the program's heap; otherwise from the pager's, while the library or the pager thread starts.
+/// Whether allocations are served from the program's heap; otherwise from the pager's, while the
+/// library or the pager thread starts.
 pub static READY: AtomicBool = AtomicBool::new(false);
 /// The `pthread_t` of the pager thread, or 0. That thread must not get managed memory.
 pub static THREAD: AtomicUsize = AtomicUsize::new(0);
-/// The same as `THREAD` if the pager thread runs a compressor in C, which calls malloc; otherwise 0.
+/// The same as `THREAD` if the pager thread runs a compressor in C, which calls malloc;
+/// otherwise 0.
 pub static COMPRESSOR: AtomicUsize = AtomicUsize::new(0);
 static PAGER: AtomicPtr<Pager> = AtomicPtr::new(std::ptr::null_mut());
 
@@ -37,18 +39,21 @@ pub fn not_paged(missing: &Missing) {
     let _ = rustix::io::write(rustix::stdio::stderr(), text.as_bytes());
 }
 
-/// The program's own allocator had memory before this library started. Such an allocator may map memory while it holds its lock, and
-/// starting a thread allocates. So the pager thread is started where the program is not in its allocator.
+/// The program's own allocator had memory before this library started. Such an allocator may map
+/// memory while it holds its lock, and starting a thread allocates. So the pager thread is started
+/// where the program is not in its allocator.
 pub static OWN_ALLOCATOR: AtomicBool = AtomicBool::new(false);
 
-/// Start the pager thread, if the program has outgrown its allowance. Called after memory was mapped.
+/// Start the pager thread, if the program has outgrown its allowance. Called after memory was
+/// mapped.
 pub fn run_if_outgrown(pager: &Pager) {
     if pager.outgrown() && !OWN_ALLOCATOR.load(Ordering::Relaxed) {
         run(pager);
     }
 }
 
-/// As [`run_if_outgrown`] for a program with [`OWN_ALLOCATOR`]. Called where the program opens a file.
+/// As [`run_if_outgrown`] for a program with [`OWN_ALLOCATOR`]. Called where the program opens a
+/// file.
 #[inline]
 pub fn run_late() {
     if OWN_ALLOCATOR.load(Ordering::Relaxed) && READY.load(Ordering::Relaxed) {
@@ -56,8 +61,8 @@ pub fn run_late() {
     }
 }
 
-/// Start the pager thread of a program with [`OWN_ALLOCATOR`] before it starts its first thread. A program that must have no other
-/// thread (Chromium's zygote) starts none.
+/// Start the pager thread of a program with [`OWN_ALLOCATOR`] before it starts its first thread. A
+/// program that must have no other thread (Chromium's zygote) starts none.
 pub fn run_before_a_thread() {
     if OWN_ALLOCATOR.load(Ordering::Relaxed) && READY.load(Ordering::Relaxed) {
         pager().into_iter().for_each(run);
@@ -69,12 +74,14 @@ pub fn run(pager: &Pager) {
     if !pager.world().unpaged() {
         return;
     }
-    // Do not wait for a start in progress: it may be this thread's own, as the C library calls the program's malloc when a thread starts.
+    // Do not wait for a start in progress: it may be this thread's own, as the C library calls the
+    // program's malloc when a thread starts.
     static STARTING: AtomicBool = AtomicBool::new(false);
     if STARTING.swap(true, Ordering::AcqRel) {
         return;
     }
-    // The caller may be inside the program's heap, and starting a thread allocates: use the pager's heap meanwhile.
+    // The caller may be inside the program's heap, and starting a thread allocates: use the pager's
+    // heap meanwhile.
     READY.store(false, Ordering::Release);
     if let Err(missing) = pager.run() {
         not_paged(&missing);

@@ -42,7 +42,8 @@ fn capture_cache_sizes(text: &str) -> PyResult<(u64, u64)> {
     CacheSizes::parse(text).map(|sizes| (sizes.first, sizes.last)).map_err(bad)
 }
 
-/// A recording. `record_*` block their thread until the program has ended; the other methods are for other threads.
+/// A recording. `record_*` block their thread until the program has ended; the other methods are
+/// for other threads.
 #[pyclass(frozen)]
 struct Capture {
     ring: Ring,
@@ -74,12 +75,14 @@ impl Capture {
         self.shared.enough()
     }
 
-    /// Record the plugin's events. Returns the trace's metadata, and why the trace ends early, if it does.
+    /// Record the plugin's events. Returns the trace's metadata, and why the trace ends early, if
+    /// it does.
     fn record_ring(&self, py: Python<'_>, plan: &str) -> PyResult<(String, Option<&'static str>)> {
         self.record(py, plan, |request| swaplab_capture::record_ring(&self.ring, request, &self.shared))
     }
 
-    /// Record what lackey, which runs as process `pid`, prints to `descriptor`. This call closes the descriptor.
+    /// Record what lackey, which runs as process `pid`, prints to `descriptor`. This call closes
+    /// the descriptor.
     fn record_lackey(&self, py: Python<'_>, plan: &str, descriptor: RawFd, pid: u32) -> PyResult<(String, Option<&'static str>)> {
         // SAFETY: the caller hands the descriptor over and does not use it again.
         let text = File::from(unsafe { OwnedFd::from_raw_fd(descriptor) });

@@ -11,7 +11,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(pool_bytes, module)?)
 }
 
-/// For each complete page of `data`, its size compressed by lzo-rle, lz4 and zstd; `None` for a same-filled page.
+/// For each complete page of `data`, its size compressed by lzo-rle, lz4 and zstd; `None` for a
+/// same-filled page.
 #[pyfunction]
 fn compressed_sizes(py: Python<'_>, data: &[u8]) -> Vec<Option<[u32; 3]>> {
     let pages = data.chunks_exact(PAGE_SIZE as usize);

@@ -12,7 +12,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(energy, module)?)
 }
 
-/// Energy of a scheme in joules by the terms of equation (1), and the busy time of its devices in seconds.
+/// Energy of a scheme in joules by the terms of equation (1), and the busy time of its devices in
+/// seconds.
 #[derive(Serialize)]
 struct Parts {
     background_j: f64,
@@ -31,7 +32,8 @@ impl From<&Energy> for Parts {
     }
 }
 
-/// JSON of `Parts` by scheme: `dram`, `flash`, `nvm-direct`. `swap` is the area's size, `mode` is `paper`, `physical` or `literal`.
+/// JSON of `Parts` by scheme: `dram`, `flash`, `nvm-direct`. `swap` is the area's size, `mode` is
+/// `paper`, `physical` or `literal`.
 #[pyfunction]
 #[pyo3(signature = (swap, seconds, swap_ins, direct_reads, swap_outs, lines_per_direct_read, mode))]
 fn energy(

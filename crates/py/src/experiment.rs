@@ -1,5 +1,5 @@
-//! Functions on experiment files and documents: reading, checks, points of `[vary]`, schemas. All results are JSON of the types of the
-//! crate `experiment`.
+//! Functions on experiment files and documents: reading, checks, points of `[vary]`, schemas. All
+//! results are JSON of the types of the crate `experiment`.
 
 use crate::bad;
 use crate::trace::json;
@@ -24,8 +24,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(size_bytes, module)?)
 }
 
-/// Resolve an experiment file with `KEY=VALUE` changes applied. `place`, the file's name, is used in errors; if it ends in `.json` the
-/// text is JSON, otherwise TOML.
+/// Resolve an experiment file with `KEY=VALUE` changes applied. `place`, the file's name, is used
+/// in errors; if it ends in `.json` the text is JSON, otherwise TOML.
 #[pyfunction]
 fn experiment_read(place: &str, text: &str, set: Vec<String>) -> PyResult<String> {
     json(&Experiment::parse(place, text, &set).map_err(bad)?)
@@ -37,7 +37,8 @@ fn experiment_from_document(place: &str, text: &str) -> PyResult<String> {
     json(&Experiment::from_json(place, text).map_err(bad)?)
 }
 
-/// The values of each point of `[vary]` as a list of objects; a single empty object if nothing is varied.
+/// The values of each point of `[vary]` as a list of objects; a single empty object if nothing is
+/// varied.
 #[pyfunction]
 fn experiment_points(place: &str, experiment: &str) -> PyResult<String> {
     json(&Experiment::from_json(place, experiment).and_then(|e| e.points(place)).map_err(bad)?)
@@ -50,7 +51,8 @@ fn experiment_at(place: &str, experiment: &str, point: &str) -> PyResult<String>
     json(&Experiment::from_json(place, experiment).and_then(|e| e.at(place, &point)).map_err(bad)?)
 }
 
-/// Which world can run which design: `[{"design": NAME, "worlds": {WORLD: true | "reason"}}]` with every world of the registry.
+/// Which world can run which design: `[{"design": NAME, "worlds": {WORLD: true | "reason"}}]` with
+/// every world of the registry.
 #[pyfunction]
 fn experiment_check(place: &str, experiment: &str) -> PyResult<String> {
     #[derive(Serialize)]
@@ -88,7 +90,8 @@ fn experiment_seeds(experiment: &str, world: &str) -> PyResult<u64> {
     Ok(Experiment::from_json("experiment", experiment).map_err(bad)?.seeds(world))
 }
 
-/// Memory in bytes of a guest in the world vm, and the limit of its apps' control group; no limit if `dram` is the memory of the guest.
+/// Memory in bytes of a guest in the world vm, and the limit of its apps' control group; no limit
+/// if `dram` is the memory of the guest.
 #[pyfunction]
 fn vm_memory(vm: &str, dram: u64) -> PyResult<(u64, Option<u64>)> {
     let vm: VmRun =
@@ -112,7 +115,8 @@ fn schema(of: &str) -> PyResult<String> {
     }
 }
 
-/// The bytes of a size such as `64MiB` or `4096p`, but not of a percentage. `place` is the place in errors.
+/// The bytes of a size such as `64MiB` or `4096p`, but not of a percentage. `place` is the place in
+/// errors.
 #[pyfunction]
 fn size_bytes(place: &str, text: &str) -> PyResult<u64> {
     match Memory::parse(text).map_err(|e| bad(e.within(place)))? {

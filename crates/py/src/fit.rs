@@ -47,8 +47,9 @@ fn recording(py: Python<'_>, source: PathBuf, reading: &str) -> PyResult<String>
     py.detach(|| Ok(json!(read(&reading.open(&source, None)?)?).to_string())).map_err(bad)
 }
 
-/// An experiment that models a recording, as JSON: its apps by name with their sizes, its memory and its swap. `base` is an experiment in
-/// JSON whose machine provides missing values, `launches` names the recorded launches, `swap` is the scheme of the swap area.
+/// An experiment that models a recording, as JSON: its apps by name with their sizes, its memory
+/// and its swap. `base` is an experiment in JSON whose machine provides missing values, `launches`
+/// names the recorded launches, `swap` is the scheme of the swap area.
 #[pyfunction]
 fn recorded_phone(py: Python<'_>, source: PathBuf, reading: &str, launches: &str, swap: &str, base: &str) -> PyResult<String> {
     let reading = Reading::parse(reading).map_err(bad)?;

@@ -1,4 +1,5 @@
-//! Rules that the world `kernel` shares with the other worlds: parameters of schemes, low-memory killers, and app policies.
+//! Rules that the world `kernel` shares with the other worlds: parameters of schemes, low-memory
+//! killers, and app policies.
 
 use crate::bad;
 use pyo3::exceptions::PyRuntimeError;
@@ -23,8 +24,9 @@ fn spec(place: &str, json: &str) -> PyResult<Spec> {
     serde_json::from_str(json).map_err(|e| crate::BadInput::new_err(format!("{place}: {e}; expected a key with parameters")))
 }
 
-/// Resolve the JSON form of a scheme's spec on a machine with this much DRAM: its text and key, the media on which it reserves areas, the
-/// names of the given parameters, every size in bytes (null for unlimited), and every other parameter as written.
+/// Resolve the JSON form of a scheme's spec on a machine with this much DRAM: its text and key, the
+/// media on which it reserves areas, the names of the given parameters, every size in bytes (null
+/// for unlimited), and every other parameter as written.
 #[pyfunction]
 fn scheme_resolve(place: &str, json: &str, dram_bytes: u64) -> PyResult<String> {
     #[derive(Serialize)]
@@ -88,8 +90,8 @@ impl KillerRule {
         self.0.low_memory_kb() * 1024
     }
 
-    /// The least `oom_score_adj` that may be killed now; `None` if no app may be killed. `now_s` is the time of a monotonic clock. Stalls
-    /// are those of the last second, refaults are cumulative.
+    /// The least `oom_score_adj` that may be killed now; `None` if no app may be killed. `now_s` is
+    /// the time of a monotonic clock. Stalls are those of the last second, refaults are cumulative.
     #[pyo3(signature = (now_s, *, free_kb, file_kb, anon_kb, stall_ms, file_refaults_kb, swap_total_kb, swap_free_kb))]
     #[expect(clippy::too_many_arguments, reason = "the figures of a look, by name")]
     fn look(
@@ -113,7 +115,8 @@ impl KillerRule {
     }
 }
 
-/// An app policy, which decides whose pages the kernel may swap out from the launches so far. Apps are numbers.
+/// An app policy, which decides whose pages the kernel may swap out from the launches so far. Apps
+/// are numbers.
 #[pyclass(module = "swaplab._core")]
 struct AppPolicyRule {
     gate: Gate,

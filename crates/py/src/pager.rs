@@ -1,4 +1,5 @@
-//! Checks before `swaplab run` starts a program under the pager, and reading of its results. The pager itself runs in that program.
+//! Checks before `swaplab run` starts a program under the pager, and reading of its results. The
+//! pager itself runs in that program.
 
 use crate::{bad, NotSupported};
 use pyo3::prelude::*;
@@ -24,8 +25,9 @@ fn missing(missing: swaplab_pager::kernel::Missing) -> PyErr {
     NotSupported::new_err(missing.to_string())
 }
 
-/// Check that a run with this scheme and policy is possible on this machine, with NVM at `nvm` (a directory, node:N or '') and a flash
-/// file in `flash`. Returns the read and write latency of a page on `medium`, a device or ''.
+/// Check that a run with this scheme and policy is possible on this machine, with NVM at `nvm` (a
+/// directory, node:N or '') and a flash file in `flash`. Returns the read and write latency of a
+/// page on `medium`, a device or ''.
 #[pyfunction]
 #[pyo3(signature = (scheme, policy, medium, nvm = "", flash = None))]
 fn pager_check(scheme: &str, policy: &str, medium: &str, nvm: &str, flash: Option<PathBuf>) -> PyResult<(u64, u64)> {
@@ -43,15 +45,17 @@ fn pager_check(scheme: &str, policy: &str, medium: &str, nvm: &str, flash: Optio
     Ok((device.read_time(PAGE_SIZE).0, device.write_time(PAGE_SIZE).0))
 }
 
-/// Why no library can be preloaded into the program at `path`; `None` if it can, or if the file cannot be read.
+/// Why no library can be preloaded into the program at `path`; `None` if it can, or if the file
+/// cannot be read.
 #[pyfunction]
 fn pager_unreachable(path: PathBuf) -> Option<String> {
     let path = CString::new(path.into_os_string().into_encoded_bytes()).ok()?;
     swaplab_pager::program::unreachable(&path).map(|why| why.to_string())
 }
 
-/// Write a trace from the recordings of pagers. Each process is an app; they follow one another and each ends with a kill, because each
-/// had its own memory. `truncated`: one of them did not end normally. Returns false, and writes no file, if there is no reference.
+/// Write a trace from the recordings of pagers. Each process is an app; they follow one another and
+/// each ends with a kill, because each had its own memory. `truncated`: one of them did not end
+/// normally. Returns false, and writes no file, if there is no reference.
 #[pyfunction]
 fn pager_trace(processes: Vec<(String, PathBuf)>, provenance: BTreeMap<String, String>, truncated: bool, out: PathBuf) -> PyResult<bool> {
     let make = || -> swaplab_vocab::Result<bool> {
@@ -102,8 +106,9 @@ fn pager_counters() -> Vec<&'static str> {
     Stats::NAMES.to_vec()
 }
 
-/// The current anonymous memory of a paged process in bytes: the part that counts against its budget, the other part, and the kernel's
-/// sum. `stats` is the file of its counters. `None` if the process has ended or belongs to another user.
+/// The current anonymous memory of a paged process in bytes: the part that counts against its
+/// budget, the other part, and the kernel's sum. `stats` is the file of its counters. `None` if the
+/// process has ended or belongs to another user.
 #[pyfunction]
 fn pager_account(pid: u32, stats: PathBuf) -> Option<(usize, usize, usize)> {
     let account = swaplab_pager::look(pid, &std::fs::read(stats).ok()?).ok()?;

@@ -16,7 +16,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(phone_rows, module)?)
 }
 
-/// Write the trace of launches of `spec` (a preset or a generator with parameters) for `seed`. Returns JSON of its `TraceInfo`.
+/// Write the trace of launches of `spec` (a preset or a generator with parameters) for `seed`.
+/// Returns JSON of its `TraceInfo`.
 #[pyfunction]
 fn trace_gen(py: Python<'_>, spec: &str, seed: u64, output: PathBuf) -> PyResult<String> {
     py.detach(|| {
@@ -26,8 +27,8 @@ fn trace_gen(py: Python<'_>, spec: &str, seed: u64, output: PathBuf) -> PyResult
     .map_err(bad)
 }
 
-/// The app names of a round's visits, in order, of a table of launches in JSON, given the `names` of all apps. They are the same in every
-/// world.
+/// The app names of a round's visits, in order, of a table of launches in JSON, given the `names`
+/// of all apps. They are the same in every world.
 #[pyfunction]
 fn launch_round(table: &str, names: Vec<String>) -> PyResult<Vec<String>> {
     let table: LaunchTable =
@@ -35,8 +36,9 @@ fn launch_round(table: &str, names: Vec<String>) -> PyResult<Vec<String>> {
     table.round(&names).map_err(bad)
 }
 
-/// Run a resolved experiment in JSON on the simulated phone. Returns JSON of a `WorldResult` with one row per design. With `tables`, it
-/// also writes every launch, stay in swap, kill and sample as CSV files to that folder.
+/// Run a resolved experiment in JSON on the simulated phone. Returns JSON of a `WorldResult` with
+/// one row per design. With `tables`, it also writes every launch, stay in swap, kill and sample as
+/// CSV files to that folder.
 #[pyfunction]
 #[pyo3(signature = (experiment, jobs, listener=None, tables=None))]
 fn phone_rows(py: Python<'_>, experiment: &str, jobs: usize, listener: Option<Py<PyAny>>, tables: Option<PathBuf>) -> PyResult<String> {

@@ -1,4 +1,5 @@
-//! Loads a policy as a user names it: a key of the registry, a policy in a shared library, or a Python class.
+//! Loads a policy as a user names it: a key of the registry, a policy in a shared library, or a
+//! Python class.
 
 use swaplab_policy::{FileKey, PolicySpec};
 use swaplab_vocab::{Result, Spec};

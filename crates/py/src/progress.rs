@@ -1,17 +1,20 @@
-//! Progress of long operations: a few times per second it is reported to Python, and signals such as Ctrl-C are processed.
+//! Progress of long operations: a few times per second it is reported to Python, and signals such
+//! as Ctrl-C are processed.
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// The exception that a listener or a signal handler has raised, until the interrupted call returns to Python. It is global because the
-/// core only propagates that it was interrupted, and may call the listener on another thread.
+/// The exception that a listener or a signal handler has raised, until the interrupted call returns
+/// to Python. It is global because the core only propagates that it was interrupted, and may call
+/// the listener on another thread.
 static RAISED: Mutex<Option<PyErr>> = Mutex::new(None);
 
 const PERIOD: Duration = Duration::from_millis(60);
 
-/// A progress callback for the core. It calls `listener(done, total)` if there is one, and returns `false` once a signal has arrived.
+/// A progress callback for the core. It calls `listener(done, total)` if there is one, and returns
+/// `false` once a signal has arrived.
 pub fn progress(listener: Option<Py<PyAny>>) -> impl FnMut(u64, u64) -> bool {
     let mut last = Instant::now();
     move |done, total| {
@@ -32,7 +35,8 @@ pub fn progress(listener: Option<Py<PyAny>>) -> impl FnMut(u64, u64) -> bool {
     }
 }
 
-/// The exception for interrupted work: the one that was raised meanwhile, or a `KeyboardInterrupt` that names the place.
+/// The exception for interrupted work: the one that was raised meanwhile, or a `KeyboardInterrupt`
+/// that names the place.
 pub fn raised(place: String) -> PyErr {
     let raised = RAISED.lock().expect("nothing panics while it is locked").take();
     let other = raised.filter(|error| Python::attach(|py| !error.is_instance_of::<PyKeyboardInterrupt>(py)));

@@ -1,5 +1,6 @@
-//! A policy that is a Python class with `referenced`, `reclaim` and `forget`. References are batched and passed to Python when the policy
-//! must decide the next time: at most one call per fault, none per hit.
+//! A policy that is a Python class with `referenced`, `reclaim` and `forget`. References are
+//! batched and passed to Python when the policy must decide the next time: at most one call per
+//! fault, none per hit.
 
 use pyo3::exceptions::{PyIndexError, PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
@@ -52,7 +53,8 @@ pub fn load(key: &FileKey) -> Result<PolicySpec> {
     })
 }
 
-/// Convert an exception of the Python side to an input error, with the expected input if the exception has it.
+/// Convert an exception of the Python side to an input error, with the expected input if the
+/// exception has it.
 fn wrong(py: Python<'_>, place: &str, error: &PyErr) -> BadInput {
     if error.is_instance_of::<PyKeyboardInterrupt>(py) {
         return BadInput::Interrupted { place: place.into() };
@@ -105,7 +107,8 @@ impl Factory for PythonFactory {
 struct PythonPolicy {
     object: Py<PyAny>,
     view: Py<PythonPages>,
-    /// The batch: references, four bytes each, and their operations; then pages that no longer exist.
+    /// The batch: references, four bytes each, and their operations; then pages that no longer
+    /// exist.
     referenced: Vec<u8>,
     ops: Vec<u8>,
     forgotten: Vec<u8>,
@@ -152,8 +155,8 @@ impl PythonPolicy {
                 .map_err(|error| {
                     self.failure = Some(one_line(py, &error));
                     if error.is_instance_of::<PyKeyboardInterrupt>(py) {
-                        // SAFETY: we are attached to the interpreter. The signal is for `replay`, which ends with it, so no more Python
-                        // code may run here.
+                        // SAFETY: we are attached to the interpreter. The signal is for `replay`,
+                        // which ends with it, so no more Python code may run here.
                         unsafe { pyo3::ffi::PyErr_SetInterrupt() };
                     }
                 })
@@ -162,7 +165,8 @@ impl PythonPolicy {
     }
 }
 
-/// Page numbers for Python: a memory view of 32-bit numbers, which needs no conversion of each element.
+/// Page numbers for Python: a memory view of 32-bit numbers, which needs no conversion of each
+/// element.
 fn numbers<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     PyMemoryView::from(PyBytes::new(py, bytes).as_any())?.call_method1("cast", ("I",))
 }
@@ -215,7 +219,8 @@ impl Policy for PythonPolicy {
         self.failure.clone()
     }
 
-    /// The object's state is its own, so there is nothing to check. Its releases are checked when it makes them.
+    /// The object's state is its own, so there is nothing to check. Its releases are checked when
+    /// it makes them.
     fn check(&self, _: &PageView) -> std::result::Result<(), String> {
         self.failure.clone().map_or(Ok(()), Err)
     }
@@ -230,8 +235,8 @@ struct PythonPages {
 
 impl PythonPages {
     fn look<T>(&self, page: PageId, at: impl FnOnce(&PageView) -> T) -> PyResult<T> {
-        // SAFETY: set by `reclaim`, which waits in Python with the pages untouched until it has taken the pointer back; whoever runs
-        // Python code, as this does, is between the two.
+        // SAFETY: set by `reclaim`, which waits in Python with the pages untouched until it has
+        // taken the pointer back; whoever runs Python code, as this does, is between the two.
         let pages = unsafe { self.pages.load(Ordering::Relaxed).as_ref() };
         let pages = pages.ok_or_else(|| PyRuntimeError::new_err("pages can be looked at during reclaim only"))?;
         if page as usize >= pages.len() {

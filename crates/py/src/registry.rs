@@ -37,8 +37,8 @@ const KINDS: [&str; 13] = [
     "worlds",
 ];
 
-/// All entries of a kind as a JSON list of rows: `key`, `what`, `source`, `parameters` (except for machines and kinds of apps), and
-/// further properties of the kind.
+/// All entries of a kind as a JSON list of rows: `key`, `what`, `source`, `parameters` (except for
+/// machines and kinds of apps), and further properties of the kind.
 #[pyfunction]
 fn registry(kind: &str) -> PyResult<String> {
     match kind {
@@ -68,8 +68,9 @@ fn device_text(key: &str) -> PyResult<&'static str> {
     swaplab_device::text(key).map_err(bad)
 }
 
-/// The times of reading and writing a page on a device, given by key or path, and the number of operations that it serves in parallel:
-/// (operations, read without transfer, read's transfer, write without transfer, write's transfer), times in ns.
+/// The times of reading and writing a page on a device, given by key or path, and the number of
+/// operations that it serves in parallel: (operations, read without transfer, read's transfer,
+/// write without transfer, write's transfer), times in ns.
 #[pyfunction]
 fn device_service(name: &str) -> PyResult<(u64, u64, u64, u64, u64)> {
     let device = swaplab_device::load(name).map_err(bad)?;

@@ -17,9 +17,10 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(mrc, module)?)
 }
 
-/// Replay every design of `experiments` (JSON of `Experiment`, without `[vary]`) with `jobs` threads (0: one per core). Returns JSON of
-/// `WorldResult`, with rows in the order of experiments and designs. Experiments with the same trace and the same options of reading it
-/// share a single pass over it.
+/// Replay every design of `experiments` (JSON of `Experiment`, without `[vary]`) with `jobs`
+/// threads (0: one per core). Returns JSON of `WorldResult`, with rows in the order of experiments
+/// and designs. Experiments with the same trace and the same options of reading it share a single
+/// pass over it.
 #[pyfunction]
 #[pyo3(signature = (experiments, jobs, listener=None))]
 fn replay_rows(py: Python<'_>, experiments: Vec<String>, jobs: usize, listener: Option<Py<PyAny>>) -> PyResult<String> {
@@ -45,7 +46,8 @@ struct Curve {
     misses: Vec<f64>,
 }
 
-/// The exact LRU curve, or an estimate by SHARDS if `rate` is below 1, as JSON of `Curve`. `mapping` is `follow` or `ignore`.
+/// The exact LRU curve, or an estimate by SHARDS if `rate` is below 1, as JSON of `Curve`.
+/// `mapping` is `follow` or `ignore`.
 #[pyfunction]
 #[pyo3(signature = (source, reading, mapping, rate, listener=None))]
 fn mrc(py: Python<'_>, source: PathBuf, reading: &str, mapping: &str, rate: f64, listener: Option<Py<PyAny>>) -> PyResult<String> {

@@ -91,8 +91,9 @@ impl Request {
     }
 }
 
-/// Simulate the caches of `request`, a JSON object with lists of `sizes`, `replacement`, `admission` and `fill`, which are crossed, and
-/// with `jobs` and `reading`. Returns JSON of `NvmCache`.
+/// Simulate the caches of `request`, a JSON object with lists of `sizes`, `replacement`,
+/// `admission` and `fill`, which are crossed, and with `jobs` and `reading`. Returns JSON of
+/// `NvmCache`.
 #[pyfunction]
 #[pyo3(signature = (source, request, listener=None))]
 fn nvm_cache(py: Python<'_>, source: PathBuf, request: &str, listener: Option<Py<PyAny>>) -> PyResult<String> {

@@ -47,7 +47,8 @@ pub fn info(path: &Path) -> Result<String> {
     Ok(serde_json::to_string(&TraceInfo::of(&Trace::open(path)?)?).expect("plain data"))
 }
 
-/// Import `source` (a path, or `-`) into the `.slt` at `output`. Returns JSON of the new trace's `TraceInfo`.
+/// Import `source` (a path, or `-`) into the `.slt` at `output`. Returns JSON of the new trace's
+/// `TraceInfo`.
 #[pyfunction]
 #[pyo3(signature = (source, output, reading, listener=None))]
 fn trace_import(py: Python<'_>, source: PathBuf, output: PathBuf, reading: &str, listener: Option<Py<PyAny>>) -> PyResult<String> {

@@ -1,5 +1,5 @@
-//! Checks that the example in C reads back what it wrote. If the kernel lacks a requirement of the pager, or there is no C compiler, the
-//! test prints the reason and passes.
+//! Checks that the example in C reads back what it wrote. If the kernel lacks a requirement of the
+//! pager, or there is no C compiler, the test prints the reason and passes.
 
 use std::path::Path;
 use std::process::Command;

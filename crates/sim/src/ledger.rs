@@ -1,4 +1,5 @@
-//! The costs of a swap scheme's transfers: time, energy and wear by medium, and processor time by kind of work.
+//! The costs of a swap scheme's transfers: time, energy and wear by medium, and processor time by
+//! kind of work.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -37,7 +38,8 @@ impl Prices {
         &self.processor
     }
 
-    /// Change the page size to `page_bytes`, a multiple of 4 KiB. Schemes still count a page as 4 KiB.
+    /// Change the page size to `page_bytes`, a multiple of 4 KiB. Schemes still count a page as 4
+    /// KiB.
     pub fn with_pages_of(self, page_bytes: u64) -> Prices {
         Prices { page_bytes, ..self }
     }
@@ -100,7 +102,8 @@ pub struct Charge {
     pub cpu: Nanos,
     /// Of that, time of decompression.
     pub decompress: Nanos,
-    /// Bit `medium as usize` is set for each medium that the batch uses, so that the others, mostly all but one, need not be read.
+    /// Bit `medium as usize` is set for each medium that the batch uses, so that the others, mostly
+    /// all but one, need not be read.
     used: u8,
     media: [MediumCharge; 5],
 }
@@ -128,7 +131,8 @@ impl Charge {
         })
     }
 
-    /// Time in ns that its reads on `medium` take if all are pending at once, in addition to that of `before` others pending with them.
+    /// Time in ns that its reads on `medium` take if all are pending at once, in addition to that
+    /// of `before` others pending with them.
     pub fn read_wait(&self, medium: Medium, before: u64, prices: &Prices) -> u64 {
         let (device, of) = (prices.device(medium), self.of(medium));
         (of.reading.0 + device.read_slack(before + of.reads).0).saturating_sub(device.read_slack(before).0)
@@ -257,8 +261,9 @@ impl Ledger {
         (self.media.iter().map(|a| a.read_time).sum(), self.media.iter().map(|a| a.write_time).sum())
     }
 
-    /// The use of every medium that was used, by name. If the run's length in `seconds` is known, energy includes idle power with
-    /// `stored_bytes` on the medium, and wear has a rate. A device whose spec has no energy figures has none here.
+    /// The use of every medium that was used, by name. If the run's length in `seconds` is known,
+    /// energy includes idle power with `stored_bytes` on the medium, and wear has a rate. A device
+    /// whose spec has no energy figures has none here.
     pub fn media(&self, prices: &Prices, seconds: Option<f64>, stored_bytes: impl Fn(Medium) -> u64) -> BTreeMap<String, MediumUse> {
         let used = |medium: &Medium| self.of(*medium).reads + self.of(*medium).writes > 0;
         let medium_use = |medium: Medium| {
@@ -296,8 +301,8 @@ fn extent(bytes: u64, continues: bool, cost: impl Fn(u64) -> u64) -> u64 {
     }
 }
 
-/// Wear by `written` bytes: cycles of each cell if wear is even, and the years until the rated endurance is reached at that rate. `None` if
-/// the spec has no endurance.
+/// Wear by `written` bytes: cycles of each cell if wear is even, and the years until the rated
+/// endurance is reached at that rate. `None` if the spec has no endurance.
 pub fn wear(device: &Device, written: u64, seconds: Option<f64>) -> Option<Wear> {
     let constant = |key: &str| device.spec.get(key);
     let (endurance_cycles, capacity_bytes) = (constant("wear.endurance_cycles")?, constant("wear.capacity_bytes")?);

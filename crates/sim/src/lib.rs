@@ -1,4 +1,5 @@
-//! The simulators: clock, page frames and accounting. Only this crate combines traces, policies, swap schemes, devices and apps.
+//! The simulators: clock, page frames and accounting. Only this crate combines traces, policies,
+//! swap schemes, devices and apps.
 
 pub mod fit;
 pub mod ledger;

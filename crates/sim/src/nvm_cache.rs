@@ -1,4 +1,5 @@
-//! Kim and Bahn's simulation (2019, Section IV) of an NVM cache before storage, with the requests of a block or swap trace.
+//! Kim and Bahn's simulation (2019, Section IV) of an NVM cache before storage, with the requests
+//! of a block or swap trace.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -18,7 +19,8 @@ use swaplab_vocab::{unknown_key, Access, BadInput, Memory, Result};
 pub enum Fill {
     /// Every miss is a candidate for admission, as the paper's simulation section says.
     Demand,
-    /// Only writes, which are evictions from DRAM, are candidates for admission, as the paper's text says. Reads are only looked up.
+    /// Only writes, which are evictions from DRAM, are candidates for admission, as the paper's
+    /// text says. Reads are only looked up.
     Evictions,
     /// As `demand`, but only for requests to the swap partition; the others bypass the NVM.
     SwapOnly,
@@ -112,7 +114,8 @@ impl Point {
     }
 }
 
-/// Simulate every point in one pass. `progress` is called with the number of blocks done and of all blocks.
+/// Simulate every point in one pass. `progress` is called with the number of blocks done and of all
+/// blocks.
 pub fn simulate(trace: &Trace, specs: &[PointSpec], jobs: usize, progress: Progress) -> Result<Vec<Outcome>> {
     trace.require_references()?;
     let table = trace.page_table()?;

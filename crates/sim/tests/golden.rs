@@ -33,7 +33,8 @@ fn list<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     distinct.iter().map(|text| format!("'{text}'")).collect::<Vec<_>>().join(", ")
 }
 
-/// Replay the points of `tests/golden/NAME.json` on `trace` at 10 % of its footprint, all in one experiment, and compare their counts.
+/// Replay the points of `tests/golden/NAME.json` on `trace` at 10 % of its footprint, all in one
+/// experiment, and compare their counts.
 fn check(name: &str, trace: &str, signal: &str) {
     let text = std::fs::read_to_string(root().join(format!("tests/golden/{name}.json"))).unwrap();
     let golden: Vec<Golden> = serde_json::from_str(&text).unwrap();

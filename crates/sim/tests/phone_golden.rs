@@ -1,11 +1,13 @@
-//! The phone's figures, with two seeds per preset, equal stored values. A change of the model updates the values in its own commit. The
-//! presets run with apps that do nothing beside their launches and die at once, as before decision 0098.
+//! The phone's figures, with two seeds per preset, equal stored values. A change of the model
+//! updates the values in its own commit. The presets run with apps that do nothing beside their
+//! launches and die at once, as before decision 0098.
 
 use std::collections::BTreeMap;
 use swaplab_experiment::{Background, Experiment};
 use swaplab_sim::phone::rows;
 
-/// By preset and design: bytes read from swap, bytes written to swap, resumes, kills, direct reads, mean launch time in ms, joules.
+/// By preset and design: bytes read from swap, bytes written to swap, resumes, kills, direct reads,
+/// mean launch time in ms, joules.
 type Stored = BTreeMap<String, BTreeMap<String, [f64; 7]>>;
 
 const A2S: &str = r#"

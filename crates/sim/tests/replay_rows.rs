@@ -6,7 +6,8 @@ use swaplab_policy::PolicySpec;
 use swaplab_sim::replay::rows;
 use swaplab_vocab::Result;
 
-/// A folder with the trace `t.csv`: pages 0 to 3 are written, then read, so that two frames are too few.
+/// A folder with the trace `t.csv`: pages 0 to 3 are written, then read, so that two frames are too
+/// few.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let lines: String = ["W", "R"].into_iter().flat_map(|op| (0..4).map(move |page| format!("{page},{op}\n"))).collect();
@@ -24,8 +25,9 @@ fn run(folder: &tempfile::TempDir, dram: &[&str], rest: &str) -> Result<WorldRes
 
 #[test]
 fn one_design_by_hand() {
-    // FIFO with 2 frames; swap has all pages at the start. All 8 references fault and read swap. Pages 0 to 3 are each evicted dirty once,
-    // and are clean when they are read back. That makes 4 writes.
+    // FIFO with 2 frames; swap has all pages at the start. All 8 references fault and read swap.
+    // Pages 0 to 3 are each evicted dirty once, and are clean when they are read back. That makes 4
+    // writes.
     let result = run(&folder(), &["2p"], "[[design]]\npolicy = 'fifo'").unwrap();
     assert_eq!((result.rows.len(), result.warnings.len()), (1, 0));
     let row = &result.rows[0];
@@ -66,7 +68,8 @@ fn points_and_designs_share_a_pass_and_keep_their_order() {
     let path = folder.path().join("t.csv");
     let texts = ["2p", "3p"].map(|dram| format!("machine.dram = '{dram}'\nworkload.trace = '{}'\n{designs}", path.display()));
     let experiments: Vec<_> = texts.iter().map(|text| Experiment::parse("e.toml", text, &[]).unwrap()).collect();
-    // Each pass over a trace begins with block 0: that of the import, that of the policies and that of the bound.
+    // Each pass over a trace begins with block 0: that of the import, that of the policies and that
+    // of the bound.
     let mut progress = |done, _| {
         passes += u64::from(done == 0);
         true

@@ -1,9 +1,10 @@
 //! A `gettimeofday` whose result never changes, for QEMU with `-icount`.
 //!
-//! QEMU resizes its table of translated addresses (the softmmu TLB) by its use within 100 ms of the host's clock. When the guest's kernel
-//! clears a page's reference bit, it does not flush the TLB: the next access sets the bit only if the page's entry was evicted from the
-//! TLB meanwhile. That depends on the table's size and so on the load of the host, and reclaim decides by reference bits. With a constant
-//! clock the table only grows, and only because of the guest's own accesses.
+//! QEMU resizes its table of translated addresses (the softmmu TLB) by its use within 100 ms of the
+//! host's clock. When the guest's kernel clears a page's reference bit, it does not flush the TLB:
+//! the next access sets the bit only if the page's entry was evicted from the TLB meanwhile. That
+//! depends on the table's size and so on the load of the host, and reclaim decides by reference
+//! bits. With a constant clock the table only grows, and only because of the guest's own accesses.
 
 use libc::{c_int, c_void, timeval};
 

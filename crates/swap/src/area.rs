@@ -1,5 +1,5 @@
-//! A swap area that copies pages, shared by every scheme except `none` and `nvm-direct`. This module assigns slots to pages; a
-//! [`Backend`] stores the content of a slot.
+//! A swap area that copies pages, shared by every scheme except `none` and `nvm-direct`. This
+//! module assigns slots to pages; a [`Backend`] stores the content of a slot.
 
 use crate::{Scheme, Served, Slot, Slots, Stored, Transfers, Usage, Work};
 use swaplab_vocab::{Kind, Nanos, Op, PageId, Parameter};
@@ -7,18 +7,22 @@ use swaplab_vocab::{Kind, Nanos, Op, PageId, Parameter};
 /// The size of a swap area.
 pub const SIZE: Parameter = Parameter::new("size", Kind::Size, "unlimited", "size of the swap area, such as 128MiB");
 
-/// Storage for the content of slots. [`store`](Backend::store) fills a slot and [`free`](Backend::free) empties it.
+/// Storage for the content of slots. [`store`](Backend::store) fills a slot and
+/// [`free`](Backend::free) empties it.
 pub trait Backend: Send {
-    /// Whether a page that has a slot is swapped out to the same slot when it was written in between. The backend replaces the content.
+    /// Whether a page that has a slot is swapped out to the same slot when it was written in
+    /// between. The backend replaces the content.
     const REUSES_SLOTS: bool = false;
 
-    /// Store the content of `page` in `slot` at swap-out. Returns false if there is no room; the slot is then empty.
+    /// Store the content of `page` in `slot` at swap-out. Returns false if there is no room; the
+    /// slot is then empty.
     fn store(&mut self, page: PageId, slot: Slot, slots: &Slots, out: &mut Transfers) -> bool;
 
     /// Load the content of `slot` at swap-in. `along`: by readahead, right after a slot next to it.
     fn load(&mut self, page: PageId, slot: Slot, along: bool, out: &mut Transfers);
 
-    /// Whether a slot stays valid after a swap-in until its page is written, as in the kernel's swap cache.
+    /// Whether a slot stays valid after a swap-in until its page is written, as in the kernel's
+    /// swap cache.
     fn keeps(&self) -> bool {
         true
     }
@@ -49,7 +53,8 @@ pub trait Backend: Send {
     /// As [`Scheme::read_files`].
     fn read_files(&mut self, _window: &[PageId], _out: &mut Transfers) {}
 
-    /// Add the space that the stored content takes. `usage` already includes the number of pages and the metadata of slots.
+    /// Add the space that the stored content takes. `usage` already includes the number of pages
+    /// and the metadata of slots.
     fn usage(&self, usage: &mut Usage);
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
@@ -102,8 +107,9 @@ impl<B: Backend> Area<B> {
         gone
     }
 
-    /// Allocate a slot for the new content of `page` and free its old slot, whose content is stale. If the area is full, free the slot of
-    /// a resident page; that page must then be written when it is evicted.
+    /// Allocate a slot for the new content of `page` and free its old slot, whose content is stale.
+    /// If the area is full, free the slot of a resident page; that page must then be written when
+    /// it is evicted.
     fn slot_for(&mut self, page: PageId, out: &mut Transfers) -> Option<Slot> {
         if let Some(slot) = self.slots.of(page).filter(|s| B::REUSES_SLOTS && self.slots.owners(*s) == 1) {
             return Some(slot);
@@ -173,7 +179,8 @@ impl<B: Backend> Scheme for Area<B> {
         if self.backend.readahead() > 1 {
             self.load_window(slot, out);
         }
-        // As `should_try_to_free_swap`: free the slot if a write will make it stale, or if the area is too full for two copies.
+        // As `should_try_to_free_swap`: free the slot if a write will make it stale, or if the area
+        // is too full for two copies.
         let kept = self.backend.keeps() && (B::REUSES_SLOTS || !op.is_write()) && !(self.limited && self.slots.crowded());
         if !kept {
             self.release(page);

@@ -1,5 +1,6 @@
-//! A cache in front of slower storage: a replacement policy of the `policy` crate and an admission condition. The users of this module
-//! (the `nvm-cache` scheme and the cache simulation over block traces) account for the costs of hits and misses.
+//! A cache in front of slower storage: a replacement policy of the `policy` crate and an admission
+//! condition. The users of this module (the `nvm-cache` scheme and the cache simulation over block
+//! traces) account for the costs of hits and misses.
 
 use crate::admission::{self, Admission, AdmissionSpec};
 use crate::Content;

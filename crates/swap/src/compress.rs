@@ -1,6 +1,8 @@
-//! Compression of a real page by zram's algorithms, for the sampler of compressed sizes and for the pager's pool.
+//! Compression of a real page by zram's algorithms, for the sampler of compressed sizes and for the
+//! pager's pool.
 //!
-//! lz4 and zstd come from libraries. There is none for lzo-rle, so [`lzo_rle`] only computes the compressed size.
+//! lz4 and zstd come from libraries. There is none for lzo-rle, so [`lzo_rle`] only computes the
+//! compressed size.
 
 use crate::Algorithm;
 use swaplab_vocab::PAGE_SIZE;
@@ -11,7 +13,8 @@ pub fn same_filled(page: &[u8]) -> bool {
     page.chunks_exact(8).all(|w| w == word)
 }
 
-/// Compressed size of `page` in bytes; at most the page size, because zram stores incompressible pages uncompressed.
+/// Compressed size of `page` in bytes; at most the page size, because zram stores incompressible
+/// pages uncompressed.
 pub fn size(page: &[u8], algorithm: Algorithm) -> u32 {
     let size = bytes(page, algorithm).map_or_else(|| lzo_rle(page), |compressed| compressed.len());
     size.min(PAGE_SIZE as usize) as u32
@@ -40,8 +43,9 @@ pub fn restore(compressed: &[u8], algorithm: Algorithm, page: &mut [u8]) -> std:
     Ok(())
 }
 
-/// Compressed size of `page` by lzo-rle in bytes. The format is that of Linux, `Documentation/staging/lzo.rst`: a greedy parse with a
-/// hash of four bytes, three classes of matches by distance and length, and runs of zeros.
+/// Compressed size of `page` by lzo-rle in bytes. The format is that of Linux,
+/// `Documentation/staging/lzo.rst`: a greedy parse with a hash of four bytes, three classes of
+/// matches by distance and length, and runs of zeros.
 fn lzo_rle(page: &[u8]) -> usize {
     const HASH_BITS: u32 = 13;
     const ZERO_RUN: usize = 4;
@@ -74,7 +78,8 @@ fn lzo_rle(page: &[u8]) -> usize {
     size + literals(page.len() - literals_from)
 }
 
-/// Encoded size of a run of literals in bytes. Runs of up to three have no header, because the preceding match encodes their length.
+/// Encoded size of a run of literals in bytes. Runs of up to three have no header, because the
+/// preceding match encodes their length.
 fn literals(count: usize) -> usize {
     match count {
         0..=3 => count,
@@ -136,7 +141,8 @@ mod tests {
     fn half_a_page_of_zeros_costs_one_run() {
         let mut page = noise(5);
         page[2048..].fill(0);
-        // 2048 literals (1 + 8 + 2048 bytes), up to 65 zeros before the stride meets them, runs, the last 20 bytes, frame
+        // 2048 literals (1 + 8 + 2048 bytes), up to 65 zeros before the stride meets them, runs,
+        // the last 20 bytes, frame
         let bytes = lzo_rle(&page);
         assert!((2048 + 10..2048 + 130).contains(&bytes), "{bytes}");
     }

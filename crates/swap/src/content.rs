@@ -1,19 +1,22 @@
-//! Compressed sizes of pages, for the schemes that compress. In simulators they come from a distribution, in the pager from the real
-//! compressor.
+//! Compressed sizes of pages, for the schemes that compress. In simulators they come from a
+//! distribution, in the pager from the real compressor.
 
 use crate::Algorithm;
 use swaplab_vocab::{rounded, BadInput, PageId, Result, PAGE_SIZE};
 
 /// A source of compressed sizes.
 pub trait Content: Send + Sync {
-    /// Compressed size of a page in bytes, at most the page size; 0 for a page whose words are all equal.
+    /// Compressed size of a page in bytes, at most the page size; 0 for a page whose words are all
+    /// equal.
     fn compressed(&self, page: PageId, algorithm: Algorithm) -> u32;
 }
 
-/// A distribution sampled from real memory: the share of same-filled pages, and the sizes of the others by rank.
+/// A distribution sampled from real memory: the share of same-filled pages, and the sizes of the
+/// others by rank.
 ///
-/// The rank of a page is a hash of its number and is the same for every algorithm, because a page that compresses poorly by one
-/// compresses poorly by all. The compressed size of a page is assumed not to change when its content does.
+/// The rank of a page is a hash of its number and is the same for every algorithm, because a page
+/// that compresses poorly by one compresses poorly by all. The compressed size of a page is assumed
+/// not to change when its content does.
 #[derive(Clone, Debug)]
 pub struct Compressibility {
     same_filled: f64,

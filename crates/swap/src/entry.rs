@@ -10,7 +10,8 @@ use swaplab_vocab::{BadInput, Memory, Params, Result, World, PAGE_SIZE};
 pub struct Setup {
     /// Number of pages: every [`PageId`] is below this.
     pub pages: usize,
-    /// Page frames of memory, not counting memory of the scheme. The default size of a pool is a share of them.
+    /// Page frames of memory, not counting memory of the scheme. The default size of a pool is a
+    /// share of them.
     pub frames: usize,
     /// The machine's DRAM in pages, to which sizes in percent refer.
     pub dram_pages: u64,
@@ -21,7 +22,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// A machine whose DRAM has just these frames, with the included distribution of compressed sizes.
+    /// A machine whose DRAM has just these frames, with the included distribution of compressed
+    /// sizes.
     pub fn new(pages: usize, frames: usize) -> Setup {
         Setup { pages, frames, dram_pages: frames as u64, content: Arc::new(Compressibility::sampled(0)), files: false }
     }
@@ -32,7 +34,8 @@ impl Setup {
     }
 }
 
-/// The size parameter `name` in pages of `page_bytes`, on a machine with `dram_pages`; `None` is unlimited.
+/// The size parameter `name` in pages of `page_bytes`, on a machine with `dram_pages`; `None` is
+/// unlimited.
 pub fn pages_of(params: &Params, name: &str, page_bytes: u64, dram_pages: u64) -> Result<Option<u64>> {
     match params.size(name) {
         None => Ok(None),

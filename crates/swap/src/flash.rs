@@ -1,8 +1,10 @@
 //! What: a swap area on the phone's flash, through the storage stack.
 //! Why: the default of Linux, and the baseline of DR.Swap, Kim and Bahn, and A2S.
-//! Source: Linux `mm/swapfile.c`, `mm/swap_state.c`, `mm/page_io.c`; DR.Swap (Zhong et al. 2016), Section IV-B.
-//! Deviations: readahead is the kernel's cluster variant (aligned window of slots); its window does not adapt. Both readahead and
-//! write merging are off by default, as on Android and in the counts of the papers.
+//! Source: Linux `mm/swapfile.c`, `mm/swap_state.c`, `mm/page_io.c`; DR.Swap (Zhong et al. 2016),
+//! Section IV-B.
+//! Deviations: readahead is the kernel's cluster variant (aligned window of slots); its window does
+//! not adapt. Both readahead and write merging are off by default, as on Android and in the counts
+//! of the papers.
 //! Weakness: a swap-in takes milliseconds at worst, and every swap-out wears the flash.
 
 use crate::area::{Area, SIZE};

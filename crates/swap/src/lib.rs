@@ -1,5 +1,6 @@
-//! Swap schemes: where a victim goes and how it returns. A scheme selects the slot and the medium, and whether a fault copies the page
-//! or maps it in place. It emits [`Transfer`]s, which simulators price with `device` and the pager performs on real pages.
+//! Swap schemes: where a victim goes and how it returns. A scheme selects the slot and the medium,
+//! and whether a fault copies the page or maps it in place. It emits [`Transfer`]s, which
+//! simulators price with `device` and the pager performs on real pages.
 //!
 //! A new scheme is one file in this folder and one line in [`registry`].
 
@@ -49,14 +50,16 @@ pub enum Stored {
     Unchanged,
     /// The page had no content: the next fault is zero-filled.
     Dropped,
-    /// There is no room and nothing has changed. The page has to stay in memory, or its owner has to be killed.
+    /// There is no room and nothing has changed. The page has to stay in memory, or its owner has
+    /// to be killed.
     Full,
 }
 
 /// The result of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Served {
-    /// The content was copied into a frame. `kept`: swap has a copy too, so the page is clean; otherwise memory has the only copy.
+    /// The content was copied into a frame. `kept`: swap has a copy too, so the page is clean;
+    /// otherwise memory has the only copy.
     Copied { kept: bool },
     /// The page was mapped read-only in place and needs no frame. A write to it faults again.
     MappedInPlace,
@@ -77,14 +80,18 @@ pub struct Usage {
     pub flash_bytes: u64,
 }
 
-/// A swap scheme. Its runner (the replay engine, the simulated phone, the pager) calls, for anonymous pages,
+/// A swap scheme. Its runner (the replay engine, the simulated phone, the pager) calls, for
+/// anonymous pages,
 /// - [`swap_out`](Scheme::swap_out) when a page leaves its frame,
-/// - [`fault`](Scheme::fault) at a reference to a page that is in no frame, unless it is a read of a page mapped in place,
+/// - [`fault`](Scheme::fault) at a reference to a page that is in no frame, unless it is a read of
+///   a page mapped in place,
 /// - [`discard`](Scheme::discard) when the content is discarded (unmap, exit), wherever it is.
 ///
-/// Each call appends its transfers to `out` in the order in which they happen. The runner charges or performs them and clears `out`.
+/// Each call appends its transfers to `out` in the order in which they happen. The runner charges
+/// or performs them and clears `out`.
 pub trait Scheme: Send {
-    /// Swap out `page`, which leaves its frame. `dirty`: it was written since it was brought in, so any copy in swap is stale.
+    /// Swap out `page`, which leaves its frame. `dirty`: it was written since it was brought in, so
+    /// any copy in swap is stale.
     fn swap_out(&mut self, page: PageId, dirty: bool, out: &mut Transfers) -> Stored;
 
     /// Serve a reference `op` to `page`, which is in no frame.
@@ -93,13 +100,16 @@ pub trait Scheme: Send {
     /// Discard the content of `page`.
     fn discard(&mut self, page: PageId);
 
-    /// Make `heir` another owner of the content that `page` has in swap, as a fork does. The last owner to leave frees it.
+    /// Make `heir` another owner of the content that `page` has in swap, as a fork does. The last
+    /// owner to leave frees it.
     fn share(&mut self, page: PageId, heir: PageId);
 
-    /// Set up content for `page` in swap from before the run (`--first-touch charged`). Returns false if there is no room.
+    /// Set up content for `page` in swap from before the run (`--first-touch charged`). Returns
+    /// false if there is no room.
     fn adopt(&mut self, page: PageId) -> bool;
 
-    /// Do background work that is due at `now`, such as write-back or a new daily budget. The runner may call it at any interval.
+    /// Do background work that is due at `now`, such as write-back or a new daily budget. The
+    /// runner may call it at any interval.
     fn tick(&mut self, _now: Nanos, _out: &mut Transfers) {}
 
     /// Whether the scheme has a cache below pages of files too, in a runner with [`Setup::files`].

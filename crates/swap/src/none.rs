@@ -1,5 +1,6 @@
 //! What: no swap. A dirty anonymous page cannot leave memory.
-//! Why: Android without swap, where only the low-memory killer frees anonymous memory; the baseline of every comparison.
+//! Why: Android without swap, where only the low-memory killer frees anonymous memory; the baseline
+//! of every comparison.
 //! Source: DR.Swap (Zhong et al. 2016), Section II; Kim and Bahn (2019), "original Android".
 //! Deviations: none.
 //! Weakness: anonymous memory is freed only by killing an app.

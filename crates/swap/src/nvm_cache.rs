@@ -1,10 +1,14 @@
-//! What: a small NVM cache in front of flash, for the swap area and, on the phone, for pages of files. Victims of DRAM enter it if the
-//! admission condition allows; otherwise a page of swap goes to flash, and a file page, which is clean, is dropped.
-//! Why: a few percent of the swapped data cause most of the swap traffic, so a small NVM suffices for them.
-//! Source: Kim and Bahn (2019), Section III: filled by evictions from DRAM, admission at the second eviction, LRU or LFU.
-//! Deviations: clean victims may enter like dirty ones (the paper says "evicted", not "written"). Every page in the NVM has a
-//! reserved slot on flash. The cache is below the swap cache and the page cache, so readahead and merged requests are those of flash. In
-//! worlds other than the phone no file pages pass, and the cache holds pages of swap alone.
+//! What: a small NVM cache in front of flash, for the swap area and, on the phone, for pages of
+//! files. Victims of DRAM enter it if the admission condition allows; otherwise a page of swap goes
+//! to flash, and a file page, which is clean, is dropped.
+//! Why: a few percent of the swapped data cause most of the swap traffic, so a small NVM suffices
+//! for them.
+//! Source: Kim and Bahn (2019), Section III: filled by evictions from DRAM, admission at the second
+//! eviction, LRU or LFU.
+//! Deviations: clean victims may enter like dirty ones (the paper says "evicted", not "written").
+//! Every page in the NVM has a reserved slot on flash. The cache is below the swap cache and the
+//! page cache, so readahead and merged requests are those of flash. In worlds other than the phone
+//! no file pages pass, and the cache holds pages of swap alone.
 //! Weakness: a page in the NVM also takes a slot on flash; the first eviction always goes to flash.
 
 use crate::admission::AdmissionSpec;
@@ -63,12 +67,14 @@ pub static ENTRY: Entry = Entry {
 
 const NONE: Slot = Slot::MAX;
 
-/// The backend. Content is identified by its slot of the swap area, and that of a file page by the number of slots plus its page.
+/// The backend. Content is identified by its slot of the swap area, and that of a file page by the
+/// number of slots plus its page.
 struct NvmCache {
     cache: Cache,
     /// The number of slots, if the cache holds pages of files.
     files: Option<Slot>,
-    /// By content: the NVM page with its content. `free` lists unused NVM pages, and `places` is the number of NVM pages used so far.
+    /// By content: the NVM page with its content. `free` lists unused NVM pages, and `places` is
+    /// the number of NVM pages used so far.
     place: Vec<Slot>,
     free: Vec<Slot>,
     places: Slot,
@@ -76,8 +82,8 @@ struct NvmCache {
     on_flash: Vec<bool>,
     flash_pages: u64,
     readahead: u32,
-    /// Write requests of pages evicted from the NVM, and of pages that the NVM rejects. They are separate streams, so that only adjacent
-    /// pages of the same stream are merged.
+    /// Write requests of pages evicted from the NVM, and of pages that the NVM rejects. They are
+    /// separate streams, so that only adjacent pages of the same stream are merged.
     evicted: WriteRequests,
     turned_away: WriteRequests,
 }
@@ -117,7 +123,8 @@ impl NvmCache {
 }
 
 impl Backend for NvmCache {
-    /// The admission history and the NVM identify a page by its slot, so a page must keep its slot from one eviction to the next.
+    /// The admission history and the NVM identify a page by its slot, so a page must keep its slot
+    /// from one eviction to the next.
     const REUSES_SLOTS: bool = true;
 
     fn store(&mut self, page: PageId, slot: Slot, slots: &Slots, out: &mut Transfers) -> bool {
@@ -262,8 +269,9 @@ mod tests {
         out.steps.iter().filter_map(|transfer| of_flash(transfer.step)).collect()
     }
 
-    /// Pages 0 to 3 leave memory in this order. With `second-touch` the NVM rejects all of them: one request. With `always` each enters
-    /// the single page of NVM and evicts the previous page to flash: one request too, as their slots are adjacent.
+    /// Pages 0 to 3 leave memory in this order. With `second-touch` the NVM rejects all of them:
+    /// one request. With `always` each enters the single page of NVM and evicts the previous page
+    /// to flash: one request too, as their slots are adjacent.
     #[test]
     fn adjacent_pages_are_one_request() {
         for (admission, written, read) in [
@@ -284,9 +292,10 @@ mod tests {
         }
     }
 
-    /// One page of NVM, `always`. Pages 4 to 7 are of a file. Page 5 leaves memory and enters the NVM; a window of four is then a request of
-    /// page 4, a copy of page 5, and a request of pages 6 and 7. Page 0 of swap takes the place of page 5, which is clean and dropped;
-    /// page 6 takes the place of page 0, which is dirty and written to flash.
+    /// One page of NVM, `always`. Pages 4 to 7 are of a file. Page 5 leaves memory and enters the
+    /// NVM; a window of four is then a request of page 4, a copy of page 5, and a request of pages
+    /// 6 and 7. Page 0 of swap takes the place of page 5, which is clean and dropped; page 6 takes
+    /// the place of page 0, which is dirty and written to flash.
     #[test]
     fn pages_of_files_and_of_swap_share_the_nvm() {
         let spec = SchemeSpec::parse("nvm-cache:nvm=1p,size=4p,admission=always").unwrap();

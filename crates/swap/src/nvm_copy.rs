@@ -1,7 +1,9 @@
 //! What: a swap area in byte-addressable NVM; pages are copied out and back in by loads and stores.
-//! Why: swap in NVM without Direct Read, the baseline for Direct Read (DR.Swap, Table IV, "disabled").
+//! Why: swap in NVM without Direct Read, the baseline for Direct Read (DR.Swap, Table IV,
+//! "disabled").
 //! Source: DR.Swap (Zhong et al. 2016), Section III-A.
-//! Deviations: after a swap-in a page keeps its slot until it is written, as in the kernel's swap cache.
+//! Deviations: after a swap-in a page keeps its slot until it is written, as in the kernel's swap
+//! cache.
 //! Weakness: pages that are only read are copied too.
 
 use crate::area::{Area, SIZE};

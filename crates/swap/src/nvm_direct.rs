@@ -1,8 +1,11 @@
-//! What: a swap area in byte-addressable NVM. A read fault maps the page in place; only a write fault copies it back to DRAM.
+//! What: a swap area in byte-addressable NVM. A read fault maps the page in place; only a write
+//! fault copies it back to DRAM.
 //! Why: zero copies and no frame for pages that are only read after their swap-out (Direct Read).
 //! Source: DR.Swap (Zhong et al. 2016), Section III; docs/papers/dr-swap.md has the state machine.
-//! Deviations: content shared by several owners stays in NVM for the others when one of them writes.
-//! Weakness: all reads of a mapped page run at the speed of NVM; a page that is read and then written faults twice.
+//! Deviations: content shared by several owners stays in NVM for the others when one of them
+//! writes.
+//! Weakness: all reads of a mapped page run at the speed of NVM; a page that is read and then
+//! written faults twice.
 
 use crate::area::SIZE;
 use crate::entry::{Entry, Info, Reservation, Setup};
@@ -39,7 +42,8 @@ pub static ENTRY: Entry = Entry {
     },
 };
 
-/// Where the content of a page is. It is never in both places: a page with its own frame has no slot.
+/// Where the content of a page is. It is never in both places: a page with its own frame has no
+/// slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum At {

@@ -1,5 +1,6 @@
-//! Backend with one uncompressed page per slot on a single medium. `flash`, `sd-card`, `ramdisk` and `nvm-copy` differ in the medium
-//! and in the path to it. Also the parameters of every path through the block layer: readahead, and merging of adjacent pages.
+//! Backend with one uncompressed page per slot on a single medium. `flash`, `sd-card`, `ramdisk`
+//! and `nvm-copy` differ in the medium and in the path to it. Also the parameters of every path
+//! through the block layer: readahead, and merging of adjacent pages.
 
 use crate::area::Backend;
 use crate::{Medium, Slot, Slots, Step, Transfer, Transfers, Usage, Work};
@@ -23,11 +24,13 @@ pub fn readahead_of(params: &Params) -> Result<u32> {
     Ok(readahead)
 }
 
-/// Merges writes to a swap area: a page whose slot is adjacent to that of the previous page joins the same request.
+/// Merges writes to a swap area: a page whose slot is adjacent to that of the previous page joins
+/// the same request.
 pub struct WriteRequests {
     /// Maximum number of pages in a request.
     limit: u32,
-    /// The last slot of the open request, and its number of pages; 0 pages if no request is open, as after a read.
+    /// The last slot of the open request, and its number of pages; 0 pages if no request is open,
+    /// as after a read.
     last: Slot,
     pages: u32,
 }
@@ -74,7 +77,8 @@ impl Plain {
         Plain { medium, path: Work::Copy, readahead: 1, requests: WriteRequests::new(1), used: 0 }
     }
 
-    /// A medium that is accessed through the block layer. `params` are those of readahead and merging.
+    /// A medium that is accessed through the block layer. `params` are those of readahead and
+    /// merging.
     pub fn block_device(medium: Medium, params: &Params) -> Result<Plain> {
         Ok(Plain { medium, path: Work::BlockRequest, readahead: readahead_of(params)?, requests: WriteRequests::of(params), used: 0 })
     }

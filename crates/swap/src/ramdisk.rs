@@ -1,6 +1,8 @@
 //! What: a swap area on a RAM disk: DRAM that is accessed through the block layer.
-//! Why: DR.Swap's "DRAM backed swapping", the fastest possible block device. Its remaining cost is that of the "fake I/O path".
-//! Source: DR.Swap (Zhong et al. 2016), Section IV-A; SwapBench (Zhu et al. 2016), the architecture dimension.
+//! Why: DR.Swap's "DRAM backed swapping", the fastest possible block device. Its remaining cost is
+//! that of the "fake I/O path".
+//! Source: DR.Swap (Zhong et al. 2016), Section IV-A; SwapBench (Zhu et al. 2016), the architecture
+//! dimension.
 //! Deviations: none.
 //! Weakness: it frees no memory, because it moves pages from DRAM to DRAM.
 

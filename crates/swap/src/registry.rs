@@ -64,7 +64,8 @@ impl SchemeSpec {
         self.compresses().then(|| Algorithm::ALL[self.params.choice(ALGORITHM.name)])
     }
 
-    /// Cache lines that a use of a page mapped in place reads from its medium; `None` if the scheme maps none.
+    /// Cache lines that a use of a page mapped in place reads from its medium; `None` if the scheme
+    /// maps none.
     pub fn lines_per_direct_read(&self) -> Option<u64> {
         self.params.has(LINES.name).then(|| self.params.integer(LINES.name))
     }
@@ -81,8 +82,8 @@ impl SchemeSpec {
         Ok(pages.map(|pages| pages.saturating_mul(PAGE_SIZE)))
     }
 
-    /// Convert the spec for a machine with pages of `page_bytes`. A scheme counts sizes in pages of [`PAGE_SIZE`], so each size is scaled
-    /// to the same number of pages.
+    /// Convert the spec for a machine with pages of `page_bytes`. A scheme counts sizes in pages of
+    /// [`PAGE_SIZE`], so each size is scaled to the same number of pages.
     pub fn for_pages_of(&self, page_bytes: u64) -> Result<SchemeSpec> {
         if page_bytes == PAGE_SIZE {
             return Ok(self.clone());

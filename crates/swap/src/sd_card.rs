@@ -1,5 +1,6 @@
 //! What: a swap area on a memory card, through the storage stack.
-//! Why: SwapBench compares it with the internal flash, because cheap phones had free space only on a card.
+//! Why: SwapBench compares it with the internal flash, because cheap phones had free space only on
+//! a card.
 //! Source: SwapBench (Zhu et al. 2016), the scheme "flash (internal or SD card)".
 //! Deviations: those of `flash`.
 //! Weakness: hundreds of random writes a second at most.

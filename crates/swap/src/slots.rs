@@ -1,8 +1,8 @@
 //! Slots of a swap area: their owners, and the allocation of free slots.
 //!
-//! Allocation follows the kernel (`mm/swapfile.c`). The area is divided into clusters of 256 slots. One cluster at a time is filled
-//! from its start, so that pages that leave together get adjacent slots. Then a completely free cluster is taken, and if there is none,
-//! any free slot.
+//! Allocation follows the kernel (`mm/swapfile.c`). The area is divided into clusters of 256 slots.
+//! One cluster at a time is filled from its start, so that pages that leave together get adjacent
+//! slots. Then a completely free cluster is taken, and if there is none, any free slot.
 
 use crate::Slot;
 use std::collections::{BTreeMap, VecDeque};
@@ -18,7 +18,8 @@ pub struct Slots {
     owners: Vec<u32>,
     /// By slot: one of its owners. The value is stale while the slot is free.
     page_at: Vec<PageId>,
-    /// By shared slot: the pages that became its owners by `share`. Some may have released it since.
+    /// By shared slot: the pages that became its owners by `share`. Some may have released it
+    /// since.
     heirs: BTreeMap<Slot, Vec<PageId>>,
     /// By cluster: the number of taken slots.
     taken: Vec<u32>,
@@ -30,8 +31,8 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// An area of `capacity` slots for page numbers below `pages`. `None`, or a larger capacity than needed, gives as many slots as can
-    /// ever be in use.
+    /// An area of `capacity` slots for page numbers below `pages`. `None`, or a larger capacity
+    /// than needed, gives as many slots as can ever be in use.
     pub fn new(pages: usize, capacity: Option<u64>) -> Slots {
         let slots = Slots::count(pages, capacity);
         let clusters = slots.div_ceil(CLUSTER);
@@ -68,7 +69,8 @@ impl Slots {
         self.owners.len() as u64
     }
 
-    /// Whether more than half of the slots are taken. The kernel then frees a slot as soon as its page is in memory.
+    /// Whether more than half of the slots are taken. The kernel then frees a slot as soon as its
+    /// page is in memory.
     pub fn crowded(&self) -> bool {
         2 * self.used > self.owners.len()
     }
@@ -95,7 +97,8 @@ impl Slots {
             return Some(slot);
         }
         while let Some(cluster) = self.empty.pop_front() {
-            // The search below may have taken slots of a cluster in this queue, which is then no longer empty.
+            // The search below may have taken slots of a cluster in this queue, which is then no
+            // longer empty.
             if self.taken[cluster as usize] == 0 {
                 return self.first_free(cluster as usize * CLUSTER, self.owners.len());
             }
@@ -118,7 +121,8 @@ impl Slots {
         None
     }
 
-    /// Remove `page` from the owners of its slot, if it has one. Returns whether that freed the slot.
+    /// Remove `page` from the owners of its slot, if it has one. Returns whether that freed the
+    /// slot.
     pub fn release(&mut self, page: PageId) -> bool {
         let slot = std::mem::replace(&mut self.slot_of[page as usize], NONE);
         if slot == NONE {
@@ -169,15 +173,17 @@ impl Slots {
         self.owners[slot as usize]
     }
 
-    /// The slots that the kernel reads ahead (`swapin_readahead`, cluster variant): the taken slots in the aligned window of `width` slots
-    /// around `slot`, without `slot` itself, each with one of its owners.
+    /// The slots that the kernel reads ahead (`swapin_readahead`, cluster variant): the taken slots
+    /// in the aligned window of `width` slots around `slot`, without `slot` itself, each with one
+    /// of its owners.
     pub fn window(&self, slot: Slot, width: u32) -> impl Iterator<Item = (Slot, PageId)> + '_ {
         let start = slot - slot % width;
         let end = (start + width).min(self.owners.len() as u32);
         (start..end).filter(move |s| *s != slot && self.owners[*s as usize] > 0).map(|s| (s, self.page_at[s as usize]))
     }
 
-    /// Size of the tables in bytes: one slot number per page, an owner count and a page per slot. The kernel's tables are smaller.
+    /// Size of the tables in bytes: one slot number per page, an owner count and a page per slot.
+    /// The kernel's tables are smaller.
     pub fn metadata_bytes(&self) -> u64 {
         (self.slot_of.len() * 4 + self.used * 8) as u64
     }

@@ -1,5 +1,5 @@
-//! A compressed pool in DRAM in front of a swap area on flash, shared by `zswap` and `tiered`. They decide which pages are written back
-//! from the pool to flash, and when.
+//! A compressed pool in DRAM in front of a swap area on flash, shared by `zswap` and `tiered`. They
+//! decide which pages are written back from the pool to flash, and when.
 
 use crate::area::SIZE;
 use crate::entry::Setup;
@@ -9,7 +9,8 @@ use swaplab_policy::containers::links::List;
 use swaplab_policy::containers::lists::Lists;
 use swaplab_vocab::{PageId, Params, Result, PAGE_SIZE};
 
-/// Lists of the pool's slots by what they store: nothing but a word in the table, less than a page, or a page that does not shrink.
+/// Lists of the pool's slots by what they store: nothing but a word in the table, less than a page,
+/// or a page that does not shrink.
 pub const SAME_FILLED: List = List(0);
 pub const SHRUNK: List = List(1);
 pub const INCOMPRESSIBLE: List = List(2);
@@ -19,7 +20,8 @@ pub struct Spill {
     pub store: Store,
     /// The slots of the pool, the youngest of each list in front.
     lists: Lists,
-    /// The number of each slot's arrival, which orders the slots of different lists, and of the next one.
+    /// The number of each slot's arrival, which orders the slots of different lists, and of the
+    /// next one.
     arrival: Vec<u64>,
     next: u64,
     on_flash: Vec<bool>,
@@ -34,7 +36,8 @@ impl Spill {
         Ok(Spill { store: Store::new(setup, params)?, lists, arrival, next: 0, on_flash: vec![false; slots], flash_pages: 0 })
     }
 
-    /// Store `page`, compressed to `bytes`, in the pool. Returns false if the pool would exceed `limit` bytes.
+    /// Store `page`, compressed to `bytes`, in the pool. Returns false if the pool would exceed
+    /// `limit` bytes.
     pub fn put(&mut self, page: PageId, slot: Slot, bytes: u32, limit: u64, out: &mut Transfers) -> bool {
         let room = self.store.put(page, slot, bytes, limit, out);
         if room {
@@ -43,7 +46,8 @@ impl Spill {
         room
     }
 
-    /// Put content of `page` from before the run into the pool, without any transfer. Returns false if the pool would exceed `limit`.
+    /// Put content of `page` from before the run into the pool, without any transfer. Returns false
+    /// if the pool would exceed `limit`.
     pub fn adopt(&mut self, page: PageId, slot: Slot, limit: u64) -> bool {
         let bytes = self.store.bytes_of(page);
         let room = self.store.keep(slot, bytes, limit);
@@ -71,7 +75,8 @@ impl Spill {
         out.write(page, Medium::Flash, slot, PAGE_SIZE as u32);
     }
 
-    /// Write a slot back from the pool to flash. Content that was stored uncompressed is not decompressed.
+    /// Write a slot back from the pool to flash. Content that was stored uncompressed is not
+    /// decompressed.
     pub fn move_on(&mut self, slot: Slot, slots: &Slots, out: &mut Transfers) {
         let page = slots.page_at(slot);
         self.store.get(page, slot, out);

@@ -33,7 +33,8 @@ impl Store {
         Ok(Store { content, algorithm, pool: Pool::new(), stored: Vec::new(), same_filled: 0, incompressible: 0 })
     }
 
-    /// Bytes that `page` takes in the pool: 0 for a same-filled page, the page size for an incompressible one.
+    /// Bytes that `page` takes in the pool: 0 for a same-filled page, the page size for an
+    /// incompressible one.
     pub fn bytes_of(&self, page: PageId) -> u32 {
         self.pool.stored(self.content.compressed(page, self.algorithm))
     }
@@ -56,7 +57,8 @@ impl Store {
         self.pool.bytes()
     }
 
-    /// Compress `page` into `bytes` in `slot`, unless the pool would outgrow `limit`: the compressor's work is done all the same.
+    /// Compress `page` into `bytes` in `slot`, unless the pool would outgrow `limit`: the
+    /// compressor's work is done all the same.
     pub fn put(&mut self, page: PageId, slot: Slot, bytes: u32, limit: u64, out: &mut Transfers) -> bool {
         if bytes > 0 {
             out.cpu(page, Work::Compress(self.algorithm));

@@ -1,13 +1,17 @@
-//! What: zram with write-back of idle and incompressible pages to flash, within a daily budget of writes.
+//! What: zram with write-back of idle and incompressible pages to flash, within a daily budget of
+//! writes.
 //! Why: phones do this: the pool keeps recently used pages, and the wear of the flash is bounded.
-//! Source: Linux `drivers/block/zram/zram_drv.c`, write-back: `idle`, `huge`, `writeback_limit`; Android's daily budget. With
-//! `request=android`, AOSP services/core/java/com/android/server/ZramWriteback.java (Android 10 to 15): pages are marked idle 20 minutes after
-//! boot, those that are still in the pool are written back after 180 minutes, all others are then marked, and so on each 24 hours
-//! (`ro.zram.mark_idle_delay_mins`, `first_wb_delay_mins`, `periodic_wb_delay_hours`). Nothing else is written back.
-//! Deviations: with `request=idle`, a page is written back as soon as it is idle, an incompressible one at once, and when the pool is at its
-//! limit, the oldest pages, all within the budget. With `request=android`, a request does not wait for the device to be idle. No
-//! recompression.
-//! Weakness: a swap-in from flash goes through the storage stack; when the budget is spent, a full pool accepts no page.
+//! Source: Linux `drivers/block/zram/zram_drv.c`, write-back: `idle`, `huge`, `writeback_limit`;
+//! Android's daily budget. With `request=android`, AOSP
+//! services/core/java/com/android/server/ZramWriteback.java (Android 10 to 15): pages are marked
+//! idle 20 minutes after boot, those that are still in the pool are written back after 180 minutes,
+//! all others are then marked, and so on each 24 hours (`ro.zram.mark_idle_delay_mins`,
+//! `first_wb_delay_mins`, `periodic_wb_delay_hours`). Nothing else is written back.
+//! Deviations: with `request=idle`, a page is written back as soon as it is idle, an incompressible
+//! one at once, and when the pool is at its limit, the oldest pages, all within the budget. With
+//! `request=android`, a request does not wait for the device to be idle. No recompression.
+//! Weakness: a swap-in from flash goes through the storage stack; when the budget is spent, a full
+//! pool accepts no page.
 
 use crate::area::{Area, Backend};
 use crate::entry::{Entry, Info, Reservation, Setup};
@@ -77,7 +81,8 @@ impl Default for Jobs {
 }
 
 impl Jobs {
-    /// Whether a request is due at `now`. Returns the time before which the pages came that it writes back.
+    /// Whether a request is due at `now`. Returns the time before which the pages came that it
+    /// writes back.
     fn due(&mut self, now: u64) -> Option<u64> {
         if now < self.next_ns {
             return None;
@@ -148,8 +153,8 @@ impl Backend for Tiered {
         self.pool.free(slot);
     }
 
-    /// Write back incompressible pages, then idle ones, oldest first; with jobs, the pages that a request names. The budget is renewed each
-    /// day.
+    /// Write back incompressible pages, then idle ones, oldest first; with jobs, the pages that a
+    /// request names. The budget is renewed each day.
     fn tick(&mut self, now: Nanos, slots: &Slots, out: &mut Transfers) {
         if now.0 / DAY_NS != self.now / DAY_NS {
             self.left = self.budget;
@@ -195,8 +200,8 @@ impl Backend for Tiered {
 mod tests {
     use super::*;
 
-    /// The first request comes at 180 minutes and writes back what came in the first 20; the next one a day later, what came before the
-    /// first. None comes in between.
+    /// The first request comes at 180 minutes and writes back what came in the first 20; the next
+    /// one a day later, what came before the first. None comes in between.
     #[test]
     fn androids_requests_by_hand() {
         let mut jobs = Jobs::default();

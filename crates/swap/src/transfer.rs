@@ -47,7 +47,8 @@ impl Algorithm {
 /// Processor work in addition to the transfer itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Work {
-    /// One request through the block layer and the driver. A RAM disk has this cost too (the "fake I/O path").
+    /// One request through the block layer and the driver. A RAM disk has this cost too (the "fake
+    /// I/O path").
     BlockRequest,
     /// A page copied by loads and stores.
     Copy,
@@ -88,10 +89,11 @@ pub struct Transfer {
 #[derive(Clone, Debug, Default)]
 pub struct Transfers {
     pub steps: Vec<Transfer>,
-    /// Pages that readahead has read. Each gets a frame and is clean. If the runner has no frame for a page, it returns the page by
-    /// `swap_out(page, false, ..)`.
+    /// Pages that readahead has read. Each gets a frame and is clean. If the runner has no frame
+    /// for a page, it returns the page by `swap_out(page, false, ..)`.
     pub ahead: Vec<PageId>,
-    /// Resident pages whose slots were freed to make room. They must be written when they are evicted.
+    /// Resident pages whose slots were freed to make room. They must be written when they are
+    /// evicted.
     pub given_up: Vec<PageId>,
 }
 

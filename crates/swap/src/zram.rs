@@ -1,8 +1,10 @@
-//! What: a compressed swap area in DRAM. Incompressible pages are stored uncompressed, same-filled pages in the table only.
+//! What: a compressed swap area in DRAM. Incompressible pages are stored uncompressed, same-filled
+//! pages in the table only.
 //! Why: today's phones use it: swap without wear, at the cost of processor time and DRAM.
-//! Source: Linux `drivers/block/zram/zram_drv.c`, `mm/zsmalloc.c`; compressibility sampled from real pages.
-//! Deviations: the pool has no internal fragmentation (see `zsmalloc.rs`); a swap-in frees the slot, as for every device with
-//! `SWP_SYNCHRONOUS_IO`.
+//! Source: Linux `drivers/block/zram/zram_drv.c`, `mm/zsmalloc.c`; compressibility sampled from
+//! real pages.
+//! Deviations: the pool has no internal fragmentation (see `zsmalloc.rs`); a swap-in frees the
+//! slot, as for every device with `SWP_SYNCHRONOUS_IO`.
 //! Weakness: the pool takes part of the memory that it frees; incompressible pages gain nothing.
 
 use crate::area::{Area, Backend, SIZE};
@@ -111,7 +113,8 @@ mod tests {
         let write = |slot, bytes| Step::Write { medium: Medium::Pool, slot, bytes, continues: false };
         let compress = Step::Cpu(Work::Compress(Algorithm::Lz4));
         assert_eq!(work, [(0, write(0, 0)), (1, compress), (1, write(1, 2000)), (2, compress), (2, write(2, 4096))]);
-        // 2008 bytes with the handle: two objects share a page; the incompressible page takes a page of its own.
+        // 2008 bytes with the handle: two objects share a page; the incompressible page takes a
+        // page of its own.
         assert_eq!((s.usage().pages, s.usage().dram_bytes), (3, 2 * 4096));
         out.clear();
         assert_eq!(s.fault(2, Op::Read, &mut out), Served::Copied { kept: false });

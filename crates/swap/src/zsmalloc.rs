@@ -1,8 +1,9 @@
-//! Memory that the kernel's allocator for compressed objects takes (`mm/zsmalloc.c`). Its size classes are 16 bytes apart; each class
-//! allocates groups of one to eight pages, the number that wastes least.
+//! Memory that the kernel's allocator for compressed objects takes (`mm/zsmalloc.c`). Its size
+//! classes are 16 bytes apart; each class allocates groups of one to eight pages, the number that
+//! wastes least.
 //!
-//! All groups are counted as packed full, which holds right after storing and after a compaction. The holes that freed objects leave
-//! until the next compaction are not modeled.
+//! All groups are counted as packed full, which holds right after storing and after a compaction.
+//! The holes that freed objects leave until the next compaction are not modeled.
 
 use swaplab_vocab::PAGE_SIZE;
 
@@ -42,7 +43,8 @@ impl Pool {
     pub fn new() -> Pool {
         let steps = (PAGE_SIZE - SMALLEST) / STEP + 1;
         let (mut classes, mut class_of, mut huge) = (Vec::new(), vec![0; steps as usize], 0);
-        // From the largest size down: a size joins the class of the next larger one if their groups have the same shape.
+        // From the largest size down: a size joins the class of the next larger one if their groups
+        // have the same shape.
         for step in (0..steps).rev() {
             let size = SMALLEST + step * STEP;
             let pages_per_group = chain(size);
@@ -110,7 +112,8 @@ impl Pool {
     }
 }
 
-/// The number of pages in a group that wastes least for objects of `size`. It is 1 if the size is a power of two.
+/// The number of pages in a group that wastes least for objects of `size`. It is 1 if the size is a
+/// power of two.
 fn chain(size: u64) -> u64 {
     if size.is_power_of_two() {
         return 1;
@@ -124,7 +127,8 @@ mod tests {
 
     #[test]
     fn groups_waste_little() {
-        // 3264 bytes: four groups of 4 pages hold 5; 1360: one page holds 3; a power of two: one page
+        // 3264 bytes: four groups of 4 pages hold 5; 1360: one page holds 3; a power of two: one
+        // page
         assert_eq!((chain(3264), chain(1360), chain(2048), chain(4096)), (4, 1, 1, 1));
     }
 

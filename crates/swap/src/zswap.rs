@@ -1,8 +1,12 @@
-//! What: a compressed pool in DRAM in front of a swap area on flash. When the pool is full, its oldest pages are written to flash.
+//! What: a compressed pool in DRAM in front of a swap area on flash. When the pool is full, its
+//! oldest pages are written to flash.
 //! Why: the speed of zram for pages that return soon, the capacity of flash for the others.
-//! Source: Linux `mm/zswap.c`: pool limit, acceptance threshold, write-back in order of arrival, exclusive loads.
-//! Deviations: write-back happens at once, not in a worker; an incompressible page is written to flash directly.
-//! Weakness: with a pool that is too small every page is first compressed and then written to flash.
+//! Source: Linux `mm/zswap.c`: pool limit, acceptance threshold, write-back in order of arrival,
+//! exclusive loads.
+//! Deviations: write-back happens at once, not in a worker; an incompressible page is written to
+//! flash directly.
+//! Weakness: with a pool that is too small every page is first compressed and then written to
+//! flash.
 
 use crate::area::{Area, Backend, SIZE};
 use crate::entry::{Entry, Info, Reservation, Setup};
@@ -48,7 +52,8 @@ struct Zswap {
 }
 
 impl Zswap {
-    /// If the pool has reached its limit, write its oldest pages to flash until it is below the acceptance threshold.
+    /// If the pool has reached its limit, write its oldest pages to flash until it is below the
+    /// acceptance threshold.
     fn shrink(&mut self, slots: &Slots, out: &mut Transfers) {
         while self.pool.store.pool_bytes() > self.accept {
             let Some(slot) = self.pool.oldest(&ALL) else { return };
@@ -74,7 +79,8 @@ impl Backend for Zswap {
         self.pool.load(page, slot, out);
     }
 
-    /// False, because loads are exclusive: a swap-in removes the page from the pool. Flash is treated in the same way.
+    /// False, because loads are exclusive: a swap-in removes the page from the pool. Flash is
+    /// treated in the same way.
     fn keeps(&self) -> bool {
         false
     }

@@ -1,5 +1,5 @@
-//! The contract of `Scheme`, tested for every scheme: when a store performs the emitted transfers, every fault must return the content
-//! that the page had when it was swapped out.
+//! The contract of `Scheme`, tested for every scheme: when a store performs the emitted transfers,
+//! every fault must return the content that the page had when it was swapped out.
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -225,8 +225,8 @@ fn a_page_only_read_is_never_stored() {
     }
 }
 
-/// Content adopted from before a run costs and counts the same as content that the run has stored. A cache in front of flash starts
-/// empty, so it is exempt.
+/// Content adopted from before a run costs and counts the same as content that the run has stored.
+/// A cache in front of flash starts empty, so it is exempt.
 #[test]
 fn adopted_content_equals_stored_content() {
     for text in variants().iter().filter(|text| !text.contains("admission=")) {

@@ -1,4 +1,5 @@
-//! The analysis of Kim and Bahn (2019, Section II) for any trace: how accesses are distributed over data.
+//! The analysis of Kim and Bahn (2019, Section II) for any trace: how accesses are distributed over
+//! data.
 
 use crate::import::partitions::SWAP;
 use crate::meta::Traffic;

@@ -13,7 +13,8 @@ pub struct TraceBuilder {
     writer: TraceWriter,
     kind: Kind,
     pages: PageMap,
-    /// References without a page index yet. The page-map entries of later ones are prefetched while earlier ones are numbered.
+    /// References without a page index yet. The page-map entries of later ones are prefetched while
+    /// earlier ones are numbered.
     pending: Vec<Named>,
     /// Numbered references that are not written to the file yet.
     numbered: Vec<Access>,
@@ -76,7 +77,8 @@ impl TraceBuilder {
         self.classes.len()
     }
 
-    /// Add a reference. Because references are numbered in batches, an error may be that of an earlier one.
+    /// Add a reference. Because references are numbered in batches, an error may be that of an
+    /// earlier one.
     #[inline]
     pub fn access(&mut self, app: AppId, number: u64, op: Op) -> Result<()> {
         self.pending.push((number, app, op));
@@ -110,8 +112,8 @@ impl TraceBuilder {
         Ok(())
     }
 
-    /// As [`access`](Self::access), for a source that gives the page's class with each reference. The inner `Err` is the page's earlier
-    /// class if it differs.
+    /// As [`access`](Self::access), for a source that gives the page's class with each reference.
+    /// The inner `Err` is the page's earlier class if it differs.
     pub fn access_as(&mut self, app: AppId, number: u64, op: Op, known: Known) -> Result<std::result::Result<(), Class>> {
         self.settle()?;
         if self.pages.number(&[(number, app, op)], 1, &mut self.numbered) == 0 {
@@ -182,8 +184,8 @@ impl TraceBuilder {
     }
 }
 
-/// The class inferred from a page's references (docs/papers/spo-clock.md, point 8): anonymous if it is ever written, file if it is only
-/// read and has instruction fetches, otherwise `data_read`.
+/// The class inferred from a page's references (docs/papers/spo-clock.md, point 8): anonymous if it
+/// is ever written, file if it is only read and has instruction fetches, otherwise `data_read`.
 fn inferred_class(seen: u8, data_read: Class) -> Class {
     if seen & WRITTEN != 0 {
         Class::Anonymous

@@ -2,7 +2,8 @@
 
 use swaplab_vocab::{Access, AppId, Class};
 
-/// A run of pages of one app, by page number (not by dense index: a mapping may cover pages never referenced).
+/// A run of pages of one app, by page number (not by dense index: a mapping may cover pages never
+/// referenced).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     pub app: AppId,
@@ -23,7 +24,8 @@ pub enum Mark {
     Evict(Range),
     /// `mremap`: the pages of `from` move to `to`.
     Remap { from: Range, to: Range },
-    /// An app is started or brought to the front by its launcher, and stays there for `foreground_ns`.
+    /// An app is started or brought to the front by its launcher, and stays there for
+    /// `foreground_ns`.
     Launch { app: AppId, foreground_ns: u64 },
     /// An app that is already running comes to the front.
     Switch { app: AppId },
@@ -40,7 +42,8 @@ pub enum Mark {
 /// The name of the app to which samples of the machine belong.
 pub const MACHINE: &str = "machine";
 
-/// A sampled counter. Sizes are in KiB. Counts and times start at the recording's start or at boot, so only differences are meaningful.
+/// A sampled counter. Sizes are in KiB. Counts and times start at the recording's start or at boot,
+/// so only differences are meaningful.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Counter {
@@ -106,11 +109,13 @@ impl Counter {
     }
 }
 
-/// A decoded block of a trace: references, and marks with the position of the reference that they precede.
+/// A decoded block of a trace: references, and marks with the position of the reference that they
+/// precede.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Block {
     pub accesses: Vec<Access>,
-    /// Marks in ascending order of position. The position `accesses.len()` is after the last reference.
+    /// Marks in ascending order of position. The position `accesses.len()` is after the last
+    /// reference.
     pub marks: Vec<(u32, Mark)>,
 }
 

@@ -1,4 +1,5 @@
-//! The launches of a trace, and the reuse distances between launches of the same app (Kim et al. 2017, Section 4.2 and Table 1).
+//! The launches of a trace, and the reuse distances between launches of the same app (Kim et al.
+//! 2017, Section 4.2 and Table 1).
 
 use crate::slt::Trace;
 use crate::Mark;
@@ -34,10 +35,12 @@ pub fn read(trace: &Trace) -> Result<Vec<Launch>> {
 pub struct Reuse {
     /// Mean number of launches of other apps between two successive launches of an app.
     pub average_launch_distance: Option<f64>,
-    /// Mean number of distinct other apps between two successive launches of an app, as in Table 1 of A2S.
+    /// Mean number of distinct other apps between two successive launches of an app, as in Table 1
+    /// of A2S.
     pub average_stack_distance: Option<f64>,
     pub unique_apps: Option<u64>,
-    /// Number of cold starts if the `n` most recently used apps stay alive, by `n` from 0: the miss curve of launches.
+    /// Number of cold starts if the `n` most recently used apps stay alive, by `n` from 0: the miss
+    /// curve of launches.
     pub cold_starts_by_live_apps: Vec<u64>,
 }
 
@@ -70,7 +73,8 @@ pub fn reuse(apps: impl Iterator<Item = AppId>) -> Reuse {
     }
 }
 
-/// The miss curve: `launches` minus the hits at each distance up to `apps`. Empty if there is no launch.
+/// The miss curve: `launches` minus the hits at each distance up to `apps`. Empty if there is no
+/// launch.
 fn cold_starts(launches: u64, hits: &[u64], apps: usize) -> Vec<u64> {
     let mut left = launches;
     let alive = (0..apps).map(|at| {
@@ -86,12 +90,14 @@ mod tests {
 
     #[test]
     fn reuse_by_hand() {
-        // a b c b a: b comes back over c; a over b, c, b, which are two distinct apps. a a: no distance.
+        // a b c b a: b comes back over c; a over b, c, b, which are two distinct apps. a a: no
+        // distance.
         let distances = reuse([0, 1, 2, 1, 0, 0].into_iter());
         assert_eq!(distances.average_launch_distance, Some((1.0 + 3.0 + 0.0) / 3.0));
         assert_eq!(distances.average_stack_distance, Some((1.0 + 2.0 + 0.0) / 3.0));
         assert_eq!(distances.unique_apps, Some(3));
-        // One app alive serves the last launch, two b's second, three the second of a; the first of each is always cold.
+        // One app alive serves the last launch, two b's second, three the second of a; the first of
+        // each is always cold.
         assert_eq!(distances.cold_starts_by_live_apps, [6, 5, 4, 3]);
         assert_eq!(reuse(std::iter::empty()), Reuse::default());
         assert_eq!(reuse([4, 5].into_iter()).average_stack_distance, None);

@@ -56,7 +56,8 @@ impl Mappings {
         (*app == place.app && place.first < *end).then(|| shifted(*known, place.first - first))
     }
 
-    /// Unmap `range`. Returns the parts that were mapped, as (first page, end, class and file of the first page).
+    /// Unmap `range`. Returns the parts that were mapped, as (first page, end, class and file of
+    /// the first page).
     fn take(&mut self, range: Range) -> Vec<(u64, u64, Known)> {
         let (app, from, to) = (range.app, range.first, range.first + range.pages);
         let mut taken = Vec::new();
@@ -129,7 +130,8 @@ mod tests {
                         fast.remap(range(a, n), range(b, n));
                         let moved: Vec<_> = (0..n).map(|k| plain[(a + k) as usize].take()).collect();
                         (0..n).for_each(|k| plain[(b + k) as usize] = None);
-                        // A last piece that ends before the range does grows to its end, as mremap of one mapping does.
+                        // A last piece that ends before the range does grows to its end, as mremap
+                        // of one mapping does.
                         let mut moved = moved;
                         if let Some(last) = moved.iter().rposition(|k| k.is_some()) {
                             for k in last + 1..n as usize {

@@ -26,13 +26,15 @@ impl Kind {
 /// Filters that dropped references before they were recorded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Filter {
-    /// Hits of an LRU filter of this many entries were dropped (the first write always kept): valid from 8 times as many frames up.
+    /// Hits of an LRU filter of this many entries were dropped (the first write always kept): valid
+    /// from 8 times as many frames up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lru_entries: Option<u64>,
     /// Processor caches in front, as given at capture (`L1:32KiB,LL:2MiB`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caches: Option<String>,
-    /// Measured at capture: relative error of LRU faults at `8 x lru_entries` frames against the full stream.
+    /// Measured at capture: relative error of LRU faults at `8 x lru_entries` frames against the
+    /// full stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_error: Option<f64>,
 }
@@ -58,7 +60,8 @@ pub struct Traffic {
     pub write_bytes: u64,
 }
 
-/// All of a trace except its events and its page table. Stored as JSON, so that readers can ignore fields of later versions.
+/// All of a trace except its events and its page table. Stored as JSON, so that readers can ignore
+/// fields of later versions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Meta {
@@ -71,7 +74,8 @@ pub struct Meta {
     pub raw_references: Option<u64>,
     pub filter: Filter,
     pub launches: u64,
-    /// The name of the source, its format, the command: information for citing or reproducing the trace.
+    /// The name of the source, its format, the command: information for citing or reproducing the
+    /// trace.
     pub provenance: BTreeMap<String, String>,
     /// The recording stopped before the program did.
     pub truncated: bool,
@@ -79,9 +83,11 @@ pub struct Meta {
     /// Names of mapped files; `files[0]` is unused, so that 0 can mean none.
     pub files: Vec<String>,
     pub partitions: BTreeMap<String, Traffic>,
-    /// Whether the source gave the pages' classes. Otherwise they were inferred (docs/papers/spo-clock.md, point 8).
+    /// Whether the source gave the pages' classes. Otherwise they were inferred
+    /// (docs/papers/spo-clock.md, point 8).
     pub classes_given: bool,
-    /// SHA-256 over the uncompressed events and page table, for citing the trace. Empty in a temporary file.
+    /// SHA-256 over the uncompressed events and page table, for citing the trace. Empty in a
+    /// temporary file.
     pub content_hash: String,
 }
 
@@ -120,7 +126,8 @@ impl PageTable {
         self.numbers.is_empty()
     }
 
-    /// Number of pages that are anonymous at the end: by class, or as private file pages that were written.
+    /// Number of pages that are anonymous at the end: by class, or as private file pages that were
+    /// written.
     pub fn anonymous(&self) -> u64 {
         let becomes = |(class, written): (&Class, &bool)| *class == Class::Anonymous || (*class == Class::File && *written);
         self.classes.iter().zip(&self.written).filter(|pair| becomes(*pair)).count() as u64

@@ -1,13 +1,16 @@
-//! Maps page numbers to dense indices, in order of first reference. The entry of a page is at a single place: 4 bytes in an array for
-//! small numbers, 16 bytes in a hash table for others. A reference therefore costs one memory access, which can be prefetched. For
-//! sparse page numbers these accesses dominate the time of an import.
+//! Maps page numbers to dense indices, in order of first reference. The entry of a page is at a
+//! single place: 4 bytes in an array for small numbers, 16 bytes in a hash table for others. A
+//! reference therefore costs one memory access, which can be prefetched. For sparse page numbers
+//! these accesses dominate the time of an import.
 
 use swaplab_vocab::{prefetch, Access, AppId, Op, PageId};
 
-/// Page numbers of app 0 below this are looked up in an array (32 MiB at most), because many traces number pages from 0 or 1.
+/// Page numbers of app 0 below this are looked up in an array (32 MiB at most), because many traces
+/// number pages from 0 or 1.
 const DIRECT: u64 = 1 << 23;
 
-/// A page's index plus one in the upper 30 bits, and the operations seen in the lower two; 0 if there is no page.
+/// A page's index plus one in the upper 30 bits, and the operations seen in the lower two; 0 if
+/// there is no page.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Entry(u32);
 
@@ -47,14 +50,15 @@ pub struct PageMap {
     pages: usize,
 }
 
-/// Pages by the hash of their app and number: open addressing with linear probing, at most three quarters full.
+/// Pages by the hash of their app and number: open addressing with linear probing, at most three
+/// quarters full.
 #[derive(Default)]
 struct Table {
     /// The slots. Their number is a power of two, or 0 before the first page.
     slots: Vec<Slot>,
     used: usize,
-    /// Right shift of a hash that gives the first slot of the search. Using the high bits keeps the order of pages when the table doubles,
-    /// so that growing accesses both tables sequentially.
+    /// Right shift of a hash that gives the first slot of the search. Using the high bits keeps the
+    /// order of pages when the table doubles, so that growing accesses both tables sequentially.
     shift: u32,
 }
 
@@ -76,7 +80,8 @@ impl Slot {
 /// Initial number of slots.
 const FEWEST: usize = 64;
 
-/// A multiplicative hash that folds both halves of a 128-bit product, so that every bit of the number affects the high bits.
+/// A multiplicative hash that folds both halves of a 128-bit product, so that every bit of the
+/// number affects the high bits.
 #[inline]
 fn hash(app: AppId, number: u64) -> u64 {
     let product = (number ^ (app as u64).rotate_right(12)) as u128 * 0x9E37_79B9_7F4A_7C15;
@@ -109,8 +114,9 @@ impl Table {
 }
 
 impl PageMap {
-    /// Number the first `count` of `references`, up to the first reference to a new page. Returns how many were numbered. The loop is kept
-    /// short so that the processor can overlap the memory accesses of many references.
+    /// Number the first `count` of `references`, up to the first reference to a new page. Returns
+    /// how many were numbered. The loop is kept short so that the processor can overlap the memory
+    /// accesses of many references.
     pub fn number(&mut self, references: &[Named], count: usize, numbered: &mut Vec<Access>) -> usize {
         let Table { slots, shift, .. } = &mut self.sparse;
         let mask = slots.len().wrapping_sub(1);

@@ -1,5 +1,5 @@
-//! The part of Perfetto's trace format (protos/perfetto/trace/perfetto_trace.proto, public field numbers) that memory studies need, read
-//! and written by `prost`. Other fields are ignored.
+//! The part of Perfetto's trace format (protos/perfetto/trace/perfetto_trace.proto, public field
+//! numbers) that memory studies need, read and written by `prost`. Other fields are ignored.
 
 use prost::{Enumeration, Message, Oneof};
 

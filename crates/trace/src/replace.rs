@@ -11,12 +11,14 @@ pub struct Replacement {
     pub file: NamedTempFile,
     target: PathBuf,
     device: bool,
-    /// Permissions of the file that is replaced. A new file gets the default permissions of the umask.
+    /// Permissions of the file that is replaced. A new file gets the default permissions of the
+    /// umask.
     replaced: Option<Permissions>,
 }
 
 impl Replacement {
-    /// Create a temporary file in the folder of `target`. A device or a pipe (`/dev/null`) is never replaced: it is written to on `finish`.
+    /// Create a temporary file in the folder of `target`. A device or a pipe (`/dev/null`) is never
+    /// replaced: it is written to on `finish`.
     pub fn of(target: &Path) -> io::Result<Replacement> {
         let device = target.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
         // A symbolic link is kept: the file to which it points is replaced.

@@ -12,7 +12,8 @@ pub enum Event {
     Sample(Counter, i64),
 }
 
-/// An event of an app at a time since the start of the recording. Events of the machine belong to the app named [`crate::MACHINE`].
+/// An event of an app at a time since the start of the recording. Events of the machine belong to
+/// the app named [`crate::MACHINE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     pub at_ns: u64,

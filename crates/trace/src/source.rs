@@ -1,5 +1,5 @@
-//! Input from a file or standard input, decompressed if its first bytes are those of zstd, gzip or zlib; and text in chunks of complete
-//! lines.
+//! Input from a file or standard input, decompressed if its first bytes are those of zstd, gzip or
+//! zlib; and text in chunks of complete lines.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -8,10 +8,12 @@ use std::path::Path;
 use std::rc::Rc;
 use swaplab_vocab::{BadInput, Result};
 
-/// A callback for progress with (work done, total work or 0 if unknown). Returning `false` stops the work.
+/// A callback for progress with (work done, total work or 0 if unknown). Returning `false` stops
+/// the work.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 
-/// Number of bytes that are read at a time; they stay in the processor's cache until they are parsed.
+/// Number of bytes that are read at a time; they stay in the processor's cache until they are
+/// parsed.
 const CHUNK: usize = 1 << 18;
 
 pub struct Source<'a> {
@@ -68,7 +70,8 @@ impl<'a> Source<'a> {
         if head.is_empty() {
             return Err(BadInput::new(name, "it is empty", "a trace"));
         }
-        // Skip the byte order mark that some editors write. A binary trace may start with the same bytes, but it has zeros.
+        // Skip the byte order mark that some editors write. A binary trace may start with the same
+        // bytes, but it has zeros.
         if head.starts_with(&[0xef, 0xbb, 0xbf]) && !head.contains(&0) {
             head.drain(..3);
         }
@@ -155,7 +158,8 @@ impl<'s, 'p> Lines<'s, 'p> {
         Lines { source, buffer: vec![0; CHUNK], start: 0, end: 0, before: 0, chunk_lines: 0 }
     }
 
-    /// The next chunk and the number of lines before it. Every chunk ends with a line end, except possibly the last one.
+    /// The next chunk and the number of lines before it. Every chunk ends with a line end, except
+    /// possibly the last one.
     pub fn chunk(&mut self) -> Result<Option<(&[u8], u64)>> {
         self.before += self.chunk_lines;
         self.buffer.copy_within(self.start..self.end, 0);
@@ -175,13 +179,15 @@ impl<'s, 'p> Lines<'s, 'p> {
         Ok(Some((&self.buffer[..complete], self.before)))
     }
 
-    /// Call `each` with every line, without its line end. Empty lines are skipped. Errors of `each` get the line number as their place.
+    /// Call `each` with every line, without its line end. Empty lines are skipped. Errors of `each`
+    /// get the line number as their place.
     pub fn each(&mut self, mut each: impl FnMut(&[u8]) -> std::result::Result<(), LineError>) -> Result<()> {
         self.each_but(&mut (), |(), _| Ok(0), |(), line| each(line))
     }
 
-    /// As [`each`](Self::each), with a fast path. `simple` gets the text from the start of a line on, consumes complete lines of a simple
-    /// form and returns their number of bytes. `each` gets the line at which it stopped.
+    /// As [`each`](Self::each), with a fast path. `simple` gets the text from the start of a line
+    /// on, consumes complete lines of a simple form and returns their number of bytes. `each` gets
+    /// the line at which it stopped.
     pub fn each_but<S>(
         &mut self,
         state: &mut S,

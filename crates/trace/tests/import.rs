@@ -1,4 +1,5 @@
-//! Tests of importers with handwritten cases, exported again as `csv`, and of the errors for bad input.
+//! Tests of importers with handwritten cases, exported again as `csv`, and of the errors for bad
+//! input.
 
 use std::path::{Path, PathBuf};
 use swaplab_trace::import::{import, open, Options};
@@ -155,8 +156,8 @@ fn slices_merges_and_anonymised_copies() {
     assert!(!std::fs::read(&out).unwrap().windows(5).any(|w| w == b"t.csv"));
 }
 
-/// One snapshot of two regions, of which the first was accessed in four samples and the second in two; a minute later a third.
-/// The same in every form that damo writes.
+/// One snapshot of two regions, of which the first was accessed in four samples and the second in
+/// two; a minute later a third. The same in every form that damo writes.
 #[test]
 fn damon_sweeps_regions_as_often_as_they_were_accessed() {
     let expected = "page,op,app\n1,R,target 0\n2,R,target 0\n1,R,target 0\n2,R,target 0\n3,R,target 0\n1,R,target 0\n2,R,target 0\n\

@@ -1,4 +1,5 @@
-//! Tests of the native file: a round trip, and the refusal of truncated or altered files with the place of the damage.
+//! Tests of the native file: a round trip, and the refusal of truncated or altered files with the
+//! place of the damage.
 
 use proptest::prelude::*;
 use std::path::Path;
@@ -94,8 +95,8 @@ proptest! {
         prop_assert_eq!(read(&path), (references, marks));
     }
 
-    /// Any change of a byte and any truncation is refused, because checksums cover every byte. Reading never returns other references and
-    /// never panics.
+    /// Any change of a byte and any truncation is refused, because checksums cover every byte.
+    /// Reading never returns other references and never panics.
     #[test]
     fn a_changed_or_cut_file_is_never_read_as_another(at in any::<prop::sample::Index>(), flip in 1u8..=255, cut in any::<bool>()) {
         let folder = folder();

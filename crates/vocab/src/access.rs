@@ -2,10 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Dense page index: pages are numbered in the order in which a trace first refers to them, so per-page state is an array.
+/// Dense page index: pages are numbered in the order in which a trace first refers to them, so
+/// per-page state is an array.
 pub type PageId = u32;
 
-/// A packed [`Access`] keeps two bits for the operation, so a trace may name at most this many pages (4 TiB of 4 KiB pages).
+/// A packed [`Access`] keeps two bits for the operation, so a trace may name at most this many
+/// pages (4 TiB of 4 KiB pages).
 pub const MAX_PAGES: usize = 1 << 30;
 
 /// The operation of a reference.
@@ -64,7 +66,8 @@ impl Access {
         self.0 & 3 == Op::Write as u32
     }
 
-    /// The operation. The unused fourth code, which a checked file does not contain, is returned as a fetch.
+    /// The operation. The unused fourth code, which a checked file does not contain, is returned as
+    /// a fetch.
     #[inline]
     pub fn op(self) -> Op {
         const OPS: [Op; 4] = [Op::Read, Op::Write, Op::Fetch, Op::Fetch];
@@ -85,7 +88,8 @@ impl std::fmt::Debug for Access {
 pub enum Class {
     /// Anonymous: heap, stack. Backed by swap.
     Anonymous = 0,
-    /// Private mapping of a file: backed by the file until its first write, anonymous (swap) after it.
+    /// Private mapping of a file: backed by the file until its first write, anonymous (swap) after
+    /// it.
     File = 1,
     /// Shared mapping of a file: always backed by the file, written back to it when dirty.
     Shared = 2,

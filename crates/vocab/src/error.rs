@@ -2,14 +2,16 @@
 
 use std::path::Path;
 
-/// An error in a user's input. Displays as one line, `PLACE: FOUND; expected EXPECTED`; commands end with exit code 2.
+/// An error in a user's input. Displays as one line, `PLACE: FOUND; expected EXPECTED`; commands
+/// end with exit code 2.
 #[derive(Debug, thiserror::Error)]
 pub enum BadInput {
     #[error("{}{found}; expected {expected}", prefix(place))]
     Value { place: String, found: String, expected: String },
     #[error("{}{source}", prefix(place))]
     Io { place: String, source: std::io::Error },
-    /// The user interrupted a long operation. This is no bad input but is propagated in the same way. Exit code 130.
+    /// The user interrupted a long operation. This is no bad input but is propagated in the same
+    /// way. Exit code 130.
     #[error("interrupted at {place}")]
     Interrupted { place: String },
 }
@@ -37,7 +39,8 @@ impl BadInput {
     }
 }
 
-/// The prefix of a message for its place. It is empty for an error without a place, such as an unknown key.
+/// The prefix of a message for its place. It is empty for an error without a place, such as an
+/// unknown key.
 fn prefix(place: &str) -> String {
     if place.is_empty() {
         String::new()

@@ -1,5 +1,6 @@
-//! Basic types that all crates of swaplab share: pages, accesses, page classes, units, sizes, input errors, and registries of entries
-//! with parameters. Apart from conversions and parsing they have no behavior.
+//! Basic types that all crates of swaplab share: pages, accesses, page classes, units, sizes, input
+//! errors, and registries of entries with parameters. Apart from conversions and parsing they have
+//! no behavior.
 
 mod access;
 mod error;

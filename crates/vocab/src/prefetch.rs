@@ -1,4 +1,5 @@
-//! A prefetch hint for loops that know their next accesses and whose data do not fit into the processor's caches.
+//! A prefetch hint for loops that know their next accesses and whose data do not fit into the
+//! processor's caches.
 
 /// Prefetch `slice[index]`; `index` may be out of bounds.
 #[inline(always)]

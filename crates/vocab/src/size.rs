@@ -47,7 +47,8 @@ impl Memory {
         }
     }
 
-    /// As [`parse`](Memory::parse), but `0%` is allowed, and the error has no place, only what is wrong with `text`.
+    /// As [`parse`](Memory::parse), but `0%` is allowed, and the error has no place, only what is
+    /// wrong with `text`.
     pub fn read(text: &str) -> std::result::Result<Memory, String> {
         let bad = |problem: &str| format!("'{text}' {problem}");
         let trimmed = text.trim();
@@ -73,12 +74,14 @@ impl Memory {
         Ok(if scale.is_some() { Memory::Bytes(amount as u64) } else { Memory::Pages(amount as u64) })
     }
 
-    /// The amount in page frames. Bytes and percentages are rounded down; a percentage gives at least one page.
+    /// The amount in page frames. Bytes and percentages are rounded down; a percentage gives at
+    /// least one page.
     pub fn pages(self, page_size: u64, footprint: u64) -> Result<u64> {
         let pages = match self {
             Memory::Bytes(bytes) => bytes / page_size,
             Memory::Pages(pages) => pages,
-            // Percentages such as 0.1 are not exact in binary. Without the small addend, 10 % of 30 pages could be rounded down to 2.
+            // Percentages such as 0.1 are not exact in binary. Without the small addend, 10 % of 30
+            // pages could be rounded down to 2.
             Memory::Percent(p) => ((footprint as f64 * p / 100.0 + 1e-9).floor() as u64).max(1),
         };
         if pages == 0 {

@@ -2,12 +2,14 @@
 
 use crate::BadInput;
 
-/// The known key with the smallest edit distance to `key`, if it is small enough for a typing error.
+/// The known key with the smallest edit distance to `key`, if it is small enough for a typing
+/// error.
 pub fn nearest<'a>(key: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known.into_iter().map(|k| (distance(key, k), k)).min().filter(|(d, k)| *d <= 1 + k.len().max(key.len()) / 3).map(|(_, k)| k)
 }
 
-/// The error for a `key` that is not in `known`. It names the nearest one, or lists all if none is near.
+/// The error for a `key` that is not in `known`. It names the nearest one, or lists all if none is
+/// near.
 pub fn unknown_key<'a>(place: &str, kind: &str, key: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> BadInput {
     let expected = match nearest(key, known.clone()) {
         Some(k) => format!("'{k}' (did you mean that?)"),

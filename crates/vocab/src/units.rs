@@ -43,10 +43,12 @@ unit!(
     Picojoules
 );
 
-/// `value.round() as u64`, without the call into the C library that this is where the processor is not known to round by itself.
+/// `value.round() as u64`, without the call into the C library that this is where the processor is
+/// not known to round by itself.
 #[inline]
 pub fn rounded(value: f64) -> u64 {
-    // From here on floating-point numbers have no fraction: a sum with it is rounded, halves to even, and ends in the whole number's bits.
+    // From here on floating-point numbers have no fraction: a sum with it is rounded, halves to
+    // even, and ends in the whole number's bits.
     const WHOLE: f64 = (1u64 << 52) as f64;
     if !(0.0..WHOLE).contains(&value) {
         return value.round() as u64;

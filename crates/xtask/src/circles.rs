@@ -1,8 +1,8 @@
-//! Finds dependency cycles among the modules of a crate. Modules that use each other, directly or through others, cannot be read or changed
-//! separately.
+//! Finds dependency cycles among the modules of a crate. Modules that use each other, directly or
+//! through others, cannot be read or changed separately.
 //!
-//! Only a module's own code counts. A re-export (`pub use`) is not a use: a path through it is resolved to the module that defines the
-//! item. Tests may use everything.
+//! Only a module's own code counts. A re-export (`pub use`) is not a use: a path through it is
+//! resolved to the module that defines the item. Tests may use everything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -65,8 +65,8 @@ fn code(text: &str) -> String {
     code
 }
 
-/// The paths that the code uses, each with whether it is a re-export: paths of `use` statements, and other paths that start with `crate::`,
-/// `super::` or `self::`.
+/// The paths that the code uses, each with whether it is a re-export: paths of `use` statements,
+/// and other paths that start with `crate::`, `super::` or `self::`.
 fn paths(code: &str) -> Vec<(Vec<String>, bool)> {
     let mut paths = Vec::new();
     let mut rest = String::new();
@@ -130,7 +130,8 @@ fn expand(prefix: &mut Vec<String>, tree: &str, each: &mut impl FnMut(Vec<String
     prefix.truncate(depth);
 }
 
-/// The module at which a path in `from` begins, and the names after it. `None` if the path is outside of the crate.
+/// The module at which a path in `from` begins, and the names after it. `None` if the path is
+/// outside of the crate.
 fn begin(from: &Module, path: &[String], modules: &BTreeMap<Module, String>) -> Option<(Module, Vec<String>)> {
     let mut at = from.clone();
     let mut names = path.iter().peekable();

@@ -1,9 +1,10 @@
-//! Checks the dependencies between crates: a crate may only depend on the project's crates in its row of the table.
+//! Checks the dependencies between crates: a crate may only depend on the project's crates in its
+//! row of the table.
 
 use std::path::Path;
 
-/// Crate folder, and the crates it may depend on. Models never depend on an engine; `sim` and `pager` do not depend on each other; only
-/// `py` depends on Python.
+/// Crate folder, and the crates it may depend on. Models never depend on an engine; `sim` and
+/// `pager` do not depend on each other; only `py` depends on Python.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("vocab", &[]),
     ("trace", &["vocab"]),

@@ -1,6 +1,7 @@
-//! Checks of the repository, run by `make lint`: dependencies between crates (ARCHITECTURE.md), dependency cycles of modules, permitted
-//! `unsafe` code, lengths of files, and sizes of structs. Prints every finding, and exits with 1 if there is one. Comments and documents are
-//! checked by `tools/check_words.py`.
+//! Checks of the repository, run by `make lint`: dependencies between crates (ARCHITECTURE.md),
+//! dependency cycles of modules, permitted `unsafe` code, lengths of files, and sizes of structs.
+//! Prints every finding, and exits with 1 if there is one. Comments and documents are checked by
+//! `tools/check_words.py`.
 
 mod circles;
 mod layers;

@@ -49,7 +49,8 @@ fn of_file(crates: &Path, file: &Path) -> Vec<String> {
     findings
 }
 
-/// Find unsafe blocks and implementations that are outside the permitted crates, or without a reason in the comment above.
+/// Find unsafe blocks and implementations that are outside the permitted crates, or without a
+/// reason in the comment above.
 fn of_text(text: &str, may_be_unsafe: bool) -> Vec<String> {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let opens =

@@ -1,4 +1,5 @@
-//! No struct of state has more fields than a reader keeps in mind. Settings and documents have as many as there are keys.
+//! No struct of state has more fields than a reader keeps in mind. Settings and documents have as
+//! many as there are keys.
 
 use super::sources::sources;
 use std::path::Path;
@@ -32,7 +33,8 @@ pub fn check(crates: &Path) -> Vec<String> {
     findings
 }
 
-/// The structs of a file with more fields than may be, and how many these are. Relies on the form that rustfmt gives.
+/// The structs of a file with more fields than may be, and how many these are. Relies on the form
+/// that rustfmt gives.
 fn large(text: &str) -> Vec<(String, usize)> {
     let mut found = Vec::new();
     let mut lines = text.lines();

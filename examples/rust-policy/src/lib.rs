@@ -1,5 +1,5 @@
-//! LRU as a plug-in: `swaplab replay TRACE --policy ./libmine.so:mine --memory 10%`. With `protect=N` it spares dirty pages among the
-//! N used longest ago (CFLRU's clean-first window).
+//! LRU as a plug-in: `swaplab replay TRACE --policy ./libmine.so:mine --memory 10%`. With
+//! `protect=N` it spares dirty pages among the N used longest ago (CFLRU's clean-first window).
 #![forbid(unsafe_code)]
 
 use swaplab_plugin::{export_policy, Op, PageId, Pages, Parameter, Params, Policy, Setup};

@@ -1,5 +1,6 @@
-"""What each mechanism of the simulated phone does alone: `papers/ablation/ablation.toml` switches one at a time, and every design is run
-again on the same users. The table of `papers/ablation/README.md` is made here."""
+"""What each mechanism of the simulated phone does alone: `papers/ablation/ablation.toml` switches
+one at a time, and every design is run again on the same users. The table of
+`papers/ablation/README.md` is made here."""
 
 from __future__ import annotations
 
@@ -26,7 +27,9 @@ class _Typed(BaseModel):
 
 
 class Switch(_Typed):
-    """A mechanism: its name, and the keys and values without it, or with another one in its place."""
+    """A mechanism: its name, and the keys and values without it, or with another one in its
+    place.
+    """
 
     name: str
     set: Point
@@ -78,7 +81,9 @@ def wanted_of() -> Ablated:
 
 
 def experiments_of(wanted: Ablated, seeds: int | None = None) -> dict[str, Experiment]:
-    """The experiment of each phone by its switch's name, the phone as shipped first. Raises BadInput for a key that is none."""
+    """The experiment of each phone by its switch's name, the phone as shipped first. Raises
+    BadInput for a key that is none.
+    """
     base = experiments.read(wanted.preset, [f"run.seeds={seeds or wanted.seeds}"])
     base = base.model_copy(update={"design": [design for design in base.design if design.name in wanted.designs]})
     shipped: dict[str, Point] = {AS_SHIPPED: {}}

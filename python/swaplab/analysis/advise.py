@@ -1,4 +1,6 @@
-"""Advice on a phone's settings: designs that differ from the current one, `now`, are simulated and compared with it."""
+"""Advice on a phone's settings: designs that differ from the current one, `now`, are simulated and
+compared with it.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,15 @@ NOW, NO_SWAP = "now", "no swap"
 #: The setting for the choice of the swap scheme.
 SWAP = "swap"
 KILLER = "lmkd"
-#: What a phone has of which nothing is known: half of memory with lz4 (presets/android-15.toml has the sources).
+#: What a phone has of which nothing is known: half of memory with lz4 (presets/android-15.toml has
+#: the sources).
 ZRAM = "zram:size=50%,algorithm=lz4"
-#: Tried sizes of zram, in percent of memory. Where the phone has none, others are compared with the first.
+#: Tried sizes of zram, in percent of memory. Where the phone has none, others are compared with the
+#: first.
 SIZES = ("50%", "25%", "75%", "100%")
-#: Tried values: parameter, its value, and the value that is tried if this one is set already. filecache_min_kb as on Google's Pixels
-#: (hardware/google/pixel@9d92ba61, mm/device_gki.mk); the others are ours.
+#: Tried values: parameter, its value, and the value that is tried if this one is set already.
+#: filecache_min_kb as on Google's Pixels (hardware/google/pixel@9d92ba61, mm/device_gki.mk); the
+#: others are ours.
 SWAPPINESS = ("swappiness", "100", "60")
 LMKD = (
     ("thrashing_limit", "30", "100"),
@@ -52,7 +57,9 @@ class Choice:
         return Choice(key, tuple((name, value) for name, value in self.parameters if name in known))
 
     def value(self, registry: dict[str, Entry], name: str) -> str:
-        """Return the value of a parameter, given or by default; empty if the entry has no such parameter."""
+        """Return the value of a parameter, given or by default; empty if the entry has no such
+        parameter.
+        """
         defaults = {parameter.name: parameter.default for parameter in registry[self.key].parameters}
         return dict(self.parameters).get(name, defaults.get(name, ""))
 
@@ -77,7 +84,8 @@ class Phone:
 def current(base: Experiment, given: Sequence[str]) -> Phone:
     """Return the phone's current settings: AOSP's on the machine of `base`, changed by `given`.
 
-    `given`: `SETTING=VALUE`, with the names that the kernel and Android use, or `swap=SCHEME`. Raises BadInput for an unknown setting.
+    `given`: `SETTING=VALUE`, with the names that the kernel and Android use, or `swap=SCHEME`.
+    Raises BadInput for an unknown setting.
     """
     machine = base.machine
     policy = Choice.of(text_of(machine.kernel.policy) or "mglru")
@@ -118,7 +126,9 @@ def _with_setting(phone: Phone, name: str, value: str) -> Phone:
 
 
 def candidates(now: Phone) -> dict[str, Phone]:
-    """Return the phones to simulate by name: `now`, without swap, and changes of one setting, except zstd together with write-back."""
+    """Return the phones to simulate by name: `now`, without swap, and changes of one setting,
+    except zstd together with write-back.
+    """
     found = {NOW: now, NO_SWAP: replace(now, swap=Choice("none"))}
     zram = now.swap if now.swap.key in ("zram", "tiered") else Choice.of(ZRAM)
     for size in SIZES:
@@ -149,7 +159,8 @@ def _other(value: str, tried: tuple[str, str, str]) -> str:
 
 
 def experiment(base: Experiment, launches: str, draws: int, now: Phone, about: str = "") -> Experiment:
-    """Build the experiment of all candidates on the machine and apps of `base`. Each of the `draws` runs draws its own app sizes.
+    """Build the experiment of all candidates on the machine and apps of `base`. Each of the `draws`
+    runs draws its own app sizes.
 
     `about`: what is known of the errors of a fitted phone; results repeat it.
     """
@@ -160,7 +171,8 @@ def experiment(base: Experiment, launches: str, draws: int, now: Phone, about: s
 
 
 def parts(wanted: Experiment, threads: int) -> Iterator[Experiment]:
-    """Split the experiment into groups of designs that keep `threads` threads busy. Groups that are done survive an interrupt.
+    """Split the experiment into groups of designs that keep `threads` threads busy. Groups that are
+    done survive an interrupt.
 
     The first group is `now` and one more; one of the two has no swap.
     """
@@ -184,10 +196,14 @@ def joined(documents: Sequence[Document]) -> Document:
 
 
 def memory_is_tight(document: Document) -> bool:
-    """Whether memory was ever tight without swap. With swap, app compaction fills the swap area even if there is memory to spare."""
+    """Whether memory was ever tight without swap. With swap, app compaction fills the swap area
+    even if there is memory to spare.
+    """
     return bool(memory_was_tight([row for row in document.rows if row.swap == "none"]))
 
 
 def advise(document: Document, goal: str | None = None) -> Recommendation:
-    """Derive the recommendation from a run of `experiment`. Intervals are over draws of app sizes, for the one user of the launches."""
+    """Derive the recommendation from a run of `experiment`. Intervals are over draws of app sizes,
+    for the one user of the launches.
+    """
     return recommend([("advice", document)], goal, NOW, each_draw=True, only_from_baseline=True)

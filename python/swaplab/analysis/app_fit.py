@@ -36,7 +36,9 @@ class Shares(_Typed):
 
 
 class FitError(_Typed):
-    """Relative errors of the prediction of the last resume; `held_out`: it was excluded from the fit."""
+    """Relative errors of the prediction of the last resume; `held_out`: it was excluded from the
+    fit.
+    """
 
     held_out: bool
     anon: float
@@ -74,7 +76,9 @@ def app_fit(traces: list[Path], reading: str, listener: Callable[[int, int], Non
 
 
 def app_experiment(fit: AppFit) -> Experiment:
-    """Build a runnable experiment: A2S' small workload with the fitted apps, without swap and with flash swap."""
+    """Build a runnable experiment: A2S' small workload with the fitted apps, without swap and with
+    flash swap.
+    """
     return experiments.resolve(
         Experiment(
             name="fitted apps",
@@ -87,7 +91,9 @@ def app_experiment(fit: AppFit) -> Experiment:
 
 
 def about_capture(capture: CapturedApp) -> list[str]:
-    """Describe a captured app in lines of text: sizes in pages of 4 KiB, shares, and the fit's error."""
+    """Describe a captured app in lines of text: sizes in pages of 4 KiB, shares, and the fit's
+    error.
+    """
     shares, error, resumes = capture.shares, capture.error, capture.resumes
     condition = "without the last resume, it" if error.held_out else "IN SAMPLE, as there is one resume: it"
     anon, file = (sum(getattr(resume, key) for resume in resumes) / max(len(resumes), 1) for key in ("anon", "file"))

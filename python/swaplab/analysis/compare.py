@@ -1,7 +1,9 @@
-"""Comparison of two or more runs: each figure of a run as a ratio to the same figure of the baseline run.
+"""Comparison of two or more runs: each figure of a run as a ratio to the same figure of the
+baseline run.
 
-Rows are paired by world, workload, design and point; rows of only one run are listed. A regression is a figure whose ratio is above
-`1 + fail_above / 100`. If both figures have intervals, their intervals must also be separated.
+Rows are paired by world, workload, design and point; rows of only one run are listed. A regression
+is a figure whose ratio is above `1 + fail_above / 100`. If both figures have intervals, their
+intervals must also be separated.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ class _Typed(BaseModel):
 
 
 class Compared(_Typed):
-    """A figure of a row in a run and in the baseline run; `ratio` is None if the baseline's figure is 0 and the run's is not."""
+    """A figure of a row in a run and in the baseline run; `ratio` is None if the baseline's figure
+    is 0 and the run's is not.
+    """
 
     run: str
     world: str
@@ -71,7 +75,9 @@ Key = tuple[str, str, str, str]
 
 
 def compare(runs: Sequence[tuple[str, Document]], baseline: str | None = None, fail_above: float | None = None) -> Comparison:
-    """Compare named documents with the one named `baseline` (default: the first). `fail_above` is in percent. Raises BadInput."""
+    """Compare named documents with the one named `baseline` (default: the first). `fail_above` is
+    in percent. Raises BadInput.
+    """
     names = [name for name, _ in runs]
     if len(runs) < 2:
         raise BadInput("compare: one run; expected two or more")
@@ -121,7 +127,8 @@ def _compared(run: str, key: Key, outcome: Outcome, old: Row, new: Row, fail_abo
     is_exact = old.world == "replay" and old.seeds == new.seeds == 1
     separated = before != after if is_exact else separates(ours, theirs)
     beyond = fail_above is not None and after > before * (1 + fail_above / 100)
-    # If both have intervals, these must be separated. Runs without intervals are judged by their figures alone, as a gate in CI needs.
+    # If both have intervals, these must be separated. Runs without intervals are judged by their
+    # figures alone, as a gate in CI needs.
     sure = separated or ours is None or theirs is None
     world, workload, design, point = key
     return Compared(
@@ -163,7 +170,9 @@ def means(rows: Sequence[Compared]) -> list[MeanRatio]:
 
 
 def conclusion(comparison: Comparison) -> Verdict:
-    """State the result for the main figure, run by run. A difference is stated only if single rows are separated."""
+    """State the result for the main figure, run by run. A difference is stated only if single rows
+    are separated.
+    """
     main = comparison.outcomes[0].path
     words = BY_PATH[main].words
     clauses, winners = [], []

@@ -1,4 +1,6 @@
-"""The causes of a launch's waiting time, by design, as a waterfall from the request until the app is ready; and the worst launches."""
+"""The causes of a launch's waiting time, by design, as a waterfall from the request until the app
+is ready; and the worst launches.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ class Step(_Typed):
 
 
 class QueueWait(_Typed):
-    """Queueing time in ms behind the requests of one sender; `owner` is the owner of the pages, if the sender is swap-out."""
+    """Queueing time in ms behind the requests of one sender; `owner` is the owner of the pages, if
+    the sender is swap-out.
+    """
 
     sender: str
     owner: str | None
@@ -65,7 +69,9 @@ class QueueWait(_Typed):
 
 
 class Waterfall(_Typed):
-    """A launch under one design. `queue`: its queueing times by sender, the longest first; empty without the table `queue_waits`."""
+    """A launch under one design. `queue`: its queueing times by sender, the longest first; empty
+    without the table `queue_waits`.
+    """
 
     design: str
     start: str
@@ -78,7 +84,9 @@ class Waterfall(_Typed):
 
 
 class Explanation(_Typed):
-    """A launch under every design of a run. Parts that overlap on a phone are listed one after the other."""
+    """A launch under every design of a run. Parts that overlap on a phone are listed one after the
+    other.
+    """
 
     document: Literal["explanation"] = "explanation"
     kind: Kind
@@ -90,7 +98,9 @@ class Explanation(_Typed):
 
 
 class WorstLaunch(_Typed):
-    """A launch with its longest part other than the app's own work; `longest` is None if there was no other part."""
+    """A launch with its longest part other than the app's own work; `longest` is None if there was
+    no other part.
+    """
 
     design: str
     seed: int
@@ -112,9 +122,11 @@ def explain(
     seed: int | None = None,
     waits: pl.DataFrame | None = None,
 ) -> Explanation:
-    """Explain the launch with number `launch`, counted from 1, of the given or first seed; `place` names the table in errors.
+    """Explain the launch with number `launch`, counted from 1, of the given or first seed; `place`
+    names the table in errors.
 
-    `launches` and `waits` are the run's tables `launches` and `queue_waits`. Raises BadInput for an unknown launch, design or seed.
+    `launches` and `waits` are the run's tables `launches` and `queue_waits`. Raises BadInput for an
+    unknown launch, design or seed.
     """
     table = _checked(launches, place, design, seed)
     rows = table.filter(launch=launch).to_dicts()
@@ -175,7 +187,9 @@ def _checked(table: pl.DataFrame, place: str, design: str | None, seed: int | No
 
 
 def waterfall(row: dict[str, int | float | str], waits: pl.DataFrame | None = None) -> Waterfall:
-    """Convert a row of the table to consecutive steps in ms; parts of zero duration are left out. `waits`: the table `queue_waits`."""
+    """Convert a row of the table to consecutive steps in ms; parts of zero duration are left out.
+    `waits`: the table `queue_waits`.
+    """
     steps, at = [], 0.0
     ready = float(row["ready_ns"])
     for part, words in PARTS.items():

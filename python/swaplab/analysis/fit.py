@@ -1,9 +1,10 @@
 """Fitting a simulated phone to a recording, and predicting other recordings.
 
-App sizes, launches, DRAM and swap are taken from the recording. The kernel's memory is read from the machine's counters; without them,
-`machine.kernel_reserved` is fitted so that the numbers of kills are equal. The share of an app's anonymous pages that a resume uses is
-fitted so that the amounts of swap-in are equal. Other values (processor times, other shares of pages) have the assumed defaults of the
-built-in kind of app nearest in size, unless a setting gives them.
+App sizes, launches, DRAM and swap are taken from the recording. The kernel's memory is read from
+the machine's counters; without them, `machine.kernel_reserved` is fitted so that the numbers of
+kills are equal. The share of an app's anonymous pages that a resume uses is fitted so that the
+amounts of swap-in are equal. Other values (processor times, other shares of pages) have the assumed
+defaults of the built-in kind of app nearest in size, unless a setting gives them.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ MIB = 1 << 20
 PAGES = MIB // 4096
 #: Steps of the bisection of a fitted value.
 STEPS = 9
-#: The compared figures: path in a row, words, and the factor from the recording's unit to the row's.
+#: The compared figures: path in a row, words, and the factor from the recording's unit to the
+#: row's.
 COMPARED = (
     ("launches.kills", "kills", 1.0),
     ("launches.cold", "cold starts", 1.0),
@@ -61,7 +63,9 @@ class AppMemory(_Typed):
 
 
 class KernelMemory(_Typed):
-    """The kernel's memory while nothing is swapped out, and the bytes that it takes per byte in swap."""
+    """The kernel's memory while nothing is swapped out, and the bytes that it takes per byte in
+    swap.
+    """
 
     mib: float
     pool_share: float
@@ -86,7 +90,9 @@ class Recording(_Typed):
 
 
 class FitRow(_Typed):
-    """A recorded and a simulated figure. `error` is relative to the recorded one, None if that is 0 or unknown."""
+    """A recorded and a simulated figure. `error` is relative to the recorded one, None if that is 0
+    or unknown.
+    """
 
     path: str
     what: str
@@ -131,8 +137,8 @@ def read(path: Path, reading: str) -> Recording:
 def experiment(place: Path, reading: str, swap: str, settings: list[str] | None = None) -> Experiment:
     """Convert the recording to an experiment of the simulated phone, with a model per app.
 
-    `settings` are `KEY=VALUE` changes for what else is known of the device. Settings of the machine also determine the values that the
-    recording does not give.
+    `settings` are `KEY=VALUE` changes for what else is known of the device. Settings of the machine
+    also determine the values that the recording does not give.
     """
     known = settings or []
     of_machine = [setting for setting in known if setting.startswith("machine.")]
@@ -143,7 +149,9 @@ def experiment(place: Path, reading: str, swap: str, settings: list[str] | None 
 
 
 def at_recording(fitted: Experiment, other: Experiment) -> Experiment:
-    """Replace the launches, DRAM and swap area of the fitted phone by those of another recording."""
+    """Replace the launches, DRAM and swap area of the fitted phone by those of another
+    recording.
+    """
     machine = fitted.machine.model_copy(update={"dram": other.machine.dram})
     workload = fitted.workload.model_copy(update={"launches": other.workload.launches})
     return fitted.model_copy(update={"machine": machine, "design": other.design, "workload": workload})
@@ -164,10 +172,11 @@ def recorded(recording: Recording) -> dict[str, float | None]:
 
 
 def calibrate(wanted: Experiment, recording: Recording, run: Simulate = simulate) -> Experiment:
-    """Fit values that the recording does not give, so that `run` gives the recorded kills and swap-ins.
+    """Fit values that the recording does not give, so that `run` gives the recorded kills and
+    swap-ins.
 
-    They are the kernel's memory, unless the counters give it, and the share of an app's anonymous pages that a resume uses, if anything
-    was swapped in.
+    They are the kernel's memory, unless the counters give it, and the share of an app's anonymous
+    pages that a resume uses, if anything was swapped in.
     """
     fitted = wanted
     if recording.kernel is None:
@@ -180,7 +189,8 @@ def calibrate(wanted: Experiment, recording: Recording, run: Simulate = simulate
 
 
 def _bisect(vary: Callable[[float], Experiment], span: tuple[float, float], path: str, goal: float, run: Simulate) -> Experiment:
-    """Find by bisection of `span` the experiment of `vary` whose figure at `path` is nearest to `goal`.
+    """Find by bisection of `span` the experiment of `vary` whose figure at `path` is nearest to
+    `goal`.
 
     Apart from noise, the figure must not decrease with the value.
     """
@@ -226,9 +236,11 @@ def compare(recording: Recording, wanted: Experiment, run: Simulate = simulate) 
 def fit(
     place: Path, reading: str, swap: str, settings: list[str] | None = None, others: list[Path] | None = None, run: Simulate = simulate
 ) -> Fit:
-    """Fit a phone to the recording at `place`, and compute the errors for `others`, which are excluded from the fit.
+    """Fit a phone to the recording at `place`, and compute the errors for `others`, which are
+    excluded from the fit.
 
-    The experiment's `about` states the errors, so that plans and recommendations made with it can repeat them.
+    The experiment's `about` states the errors, so that plans and recommendations made with it can
+    repeat them.
     """
     recording = read(place, reading)
     fitted = calibrate(experiment(place, reading, swap, settings), recording, run)

@@ -1,7 +1,8 @@
-"""Verdicts on the orderings that papers report, from rows of a real kernel. Magnitudes are not compared, as the machines differ.
+"""Verdicts on the orderings that papers report, from rows of a real kernel. Magnitudes are not
+compared, as the machines differ.
 
-`ordering`: the order holds; for times, the 95 % intervals of the medians do not overlap. `differs`: the order is reversed by the same
-criterion. `not-testable`: rows are missing, or intervals overlap.
+`ordering`: the order holds; for times, the 95 % intervals of the medians do not overlap. `differs`:
+the order is reversed by the same criterion. `not-testable`: rows are missing, or intervals overlap.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ def judge(rows: list[Row]) -> list[Ordering]:
 
 
 def _fewer_kills(rows: list[Row]) -> Judged:
-    """Compare kills with the largest flash swap and without swap: every repetition of one must be below every one of the other."""
+    """Compare kills with the largest flash swap and without swap: every repetition of one must be
+    below every one of the other.
+    """
     none, flash = _named(rows, "none"), _named(rows, "flash")
     if not none or not flash:
         return UNTESTED, "no rows"
@@ -61,7 +64,9 @@ def _counts(fewer: list[float], more: list[float]) -> str:
 
 
 def _faster(left: str, right: str) -> Callable[[list[Row]], Judged]:
-    """Compare the switch delays of two schemes at the swap size at which both have most switches."""
+    """Compare the switch delays of two schemes at the swap size at which both have most
+    switches.
+    """
 
     def measure(rows: list[Row]) -> Judged:
         pairs = [(a, b) for a in _named(rows, left) for b in _named(rows, right) if _swap_bytes(a) == _swap_bytes(b)]

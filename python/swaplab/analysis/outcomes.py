@@ -1,4 +1,6 @@
-"""The figures of a row by which designs are compared: words, units, values, intervals and figures of single seeds, by path."""
+"""The figures of a row by which designs are compared: words, units, values, intervals and figures
+of single seeds, by path.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ MIB = 1 / (1 << 20)
 
 @dataclass(frozen=True)
 class Outcome:
-    """A figure of a row, of which less is better. `path` is its path in the document; `scale` converts the document's unit to `unit`."""
+    """A figure of a row, of which less is better. `path` is its path in the document; `scale`
+    converts the document's unit to `unit`.
+    """
 
     path: str
     words: str
@@ -70,10 +74,13 @@ BY_PATH = {outcome.path: outcome for outcome in OUTCOMES}
 
 
 def figure(row: Row, path: str) -> float | None:
-    """Return the number at `path`, such as `launches.delay_ms.mean`, in the document's unit; None if a group or figure is null."""
+    """Return the number at `path`, such as `launches.delay_ms.mean`, in the document's unit; None
+    if a group or figure is null.
+    """
     value = _attribute(row, path)
     if value is None and path == "time.stall_ns" and row.replay is not None and row.time.io_ns is not None:
-        # A replay has one task, which waits for every operation, including the operation's processor time.
+        # A replay has one task, which waits for every operation, including the operation's
+        # processor time.
         return row.time.io_ns + (row.time.cpu_swap_ns or 0.0)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
@@ -91,7 +98,9 @@ def _attribute(row: Row, path: str) -> object:
 
 
 def notes_of(document: Document) -> list[str]:
-    """Return the caveats for the figures: the experiment's `about` (for a fit, its errors), then the warnings."""
+    """Return the caveats for the figures: the experiment's `about` (for a fit, its errors), then
+    the warnings.
+    """
     return [line for line in (document.experiment.about, *document.warnings) if line]
 
 
@@ -104,8 +113,8 @@ def main_outcome(rows: Iterable[Row], among: Sequence[Outcome] = OUTCOMES) -> Ou
 def candidate(row: Row, outcome: Outcome, name: str | None = None, bound: bool = False) -> Candidate:
     """Convert a row to a candidate of a verdict.
 
-    Candidates are paired by seed only if seeds are users, for which the world gives an interval: app sizes drawn for one recorded user
-    are no evidence about other users.
+    Candidates are paired by seed only if seeds are users, for which the world gives an interval:
+    app sizes drawn for one recorded user are no evidence about other users.
     """
     value, interval = outcome.value(row), outcome.interval(row)
     return Candidate(name or row.design, value or 0.0, interval, outcome.by_seed(row) if interval is not None else {}, bound)
@@ -118,7 +127,9 @@ def memory_was_tight(rows: Iterable[Row]) -> bool | None:
 
 
 def _was_tight(row: Row) -> bool | None:
-    """Whether memory was tight in a row. For a kernel: whether there were swap-outs, file refaults, page scans or kills."""
+    """Whether memory was tight in a row. For a kernel: whether there were swap-outs, file refaults,
+    page scans or kills.
+    """
     if row.phone is not None:
         return row.phone.memory_was_tight
     if row.kernel is None or row.launches is None or row.paging.swap_out_bytes is None:

@@ -1,9 +1,10 @@
-"""What the papers claim and what comes out here: `papers/NAME/expected.toml` lists the claims, `measure*.py` beside it measure.
-Claims that a kernel under virtual time can answer are listed besides, as `[[vm]]`; `vm.toml` is the experiment whose rows they are
-measured on.
+"""What the papers claim and what comes out here: `papers/NAME/expected.toml` lists the claims,
+`measure*.py` beside it measure. Claims that a kernel under virtual time can answer are listed
+besides, as `[[vm]]`; `vm.toml` is the experiment whose rows they are measured on.
 
-A claim has a band for our figure; `papers_verdict` says how a figure becomes a verdict. A claim without a measure is `not-testable`. Bands
-are the published figures, so they were there before ours. `[published.PRESET]` holds a paper's figures by design's name.
+A claim has a band for our figure; `papers_verdict` says how a figure becomes a verdict. A claim
+without a measure is `not-testable`. Bands are the published figures, so they were there before
+ours. `[published.PRESET]` holds a paper's figures by design's name.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ class _Typed(BaseModel):
 
 
 class ExpectedClaim(_Typed):
-    """A `[[claim]]` of expected.toml. `section` names the place in the paper that the claim is from, `none` the value of no effect."""
+    """A `[[claim]]` of expected.toml. `section` names the place in the paper that the claim is
+    from, `none` the value of no effect.
+    """
 
     claim: str
     published: str
@@ -56,13 +59,16 @@ class ExpectedClaim(_Typed):
     missed: Judged | None = None
     #: Whether the measure's data has to be captured first, so that a table may lack its figure.
     captured: bool = False
-    #: Of a `[[vm]]`: the `[[claim]]` that the simulated phone answers, and a figure measured on a real kernel with its source.
+    #: Of a `[[vm]]`: the `[[claim]]` that the simulated phone answers, and a figure measured on a
+    #: real kernel with its source.
     simulated: str | None = None
     measured: str | None = None
 
 
 class Expected(_Typed):
-    """An expected.toml: claims, claims for a kernel under virtual time, and figures by preset and name of the design."""
+    """An expected.toml: claims, claims for a kernel under virtual time, and figures by preset and
+    name of the design.
+    """
 
     claim: list[ExpectedClaim] = Field(default_factory=list)
     vm: list[ExpectedClaim] = Field(default_factory=list)
@@ -105,7 +111,9 @@ def folder() -> Path:
 
 
 def data_folder() -> Path | None:
-    """Return SWAPLAB_DATA, the folder of recordings that cannot be distributed; None if it is not set or missing."""
+    """Return SWAPLAB_DATA, the folder of recordings that cannot be distributed; None if it is not
+    set or missing.
+    """
     given = os.environ.get("SWAPLAB_DATA")
     return Path(given) if given and Path(given).is_dir() else None
 
@@ -116,7 +124,9 @@ def names() -> list[str]:
 
 
 def expected(name: str) -> Expected:
-    """Read the claims and figures of a paper. Raises BadInput for an unknown paper or an invalid file."""
+    """Read the claims and figures of a paper. Raises BadInput for an unknown paper or an invalid
+    file.
+    """
     if name not in names():
         raise BadInput(f"papers: no paper '{name}'; expected one of: {' '.join(names())}")
     place = folder() / name / "expected.toml"
@@ -138,7 +148,9 @@ def given_traces() -> tuple[Path, ...]:
 
 
 def check_on(traces: Path, wanted: Iterable[str]) -> list[Claim]:
-    """Measure claims on every trace of a folder, of any format of `swaplab list formats`. Raises BadInput for a paper that takes none."""
+    """Measure claims on every trace of a folder, of any format of `swaplab list formats`. Raises
+    BadInput for a paper that takes none.
+    """
     named = list(wanted)
     if not named or set(named) - set(TAKES_TRACES):
         raise BadInput(f"papers check --traces: {' '.join(named) or 'all papers'}; expected {' '.join(TAKES_TRACES)}")
@@ -158,7 +170,9 @@ def check_on(traces: Path, wanted: Iterable[str]) -> list[Claim]:
 
 
 def check(wanted: Iterable[str] = (), vm: bool = False) -> Iterator[Claim]:
-    """Measure the claims of the named papers (default: all); `vm`: those for a kernel in virtual time. Raises BadInput, NotSupported."""
+    """Measure the claims of the named papers (default: all); `vm`: those for a kernel in virtual
+    time. Raises BadInput, NotSupported.
+    """
     for name in list(wanted) or names():
         claims = expected(name).vm if vm else expected(name).claim
         measures = _measures(name) if any(claim.measure is not None for claim in claims) else {}
@@ -173,7 +187,9 @@ def check(wanted: Iterable[str] = (), vm: bool = False) -> Iterator[Claim]:
 
 
 def rows_of(wanted: Experiment) -> dict[str, Row]:
-    """Return the rows of an experiment of one world and point, by design. Each experiment is run once per process."""
+    """Return the rows of an experiment of one world and point, by design. Each experiment is run
+    once per process.
+    """
     return _rows(experiments.dumped(wanted))
 
 
@@ -194,7 +210,9 @@ def document_in_vm(paper: str) -> Document:
 
 @dataclass(frozen=True)
 class Ratio:
-    """The ratio of two rows' figures, with its 95 % interval by paired bootstrap over seeds, and its text."""
+    """The ratio of two rows' figures, with its 95 % interval by paired bootstrap over seeds, and
+    its text.
+    """
 
     value: float
     interval: Interval | None
@@ -213,7 +231,9 @@ class Ratio:
 
 
 def ratio(rows: Sequence[Row], path: str, form: str = ".2f") -> Ratio:
-    """Divide the first row's mean of a figure by the second's. Raises ZeroDivisionError if the second is 0."""
+    """Divide the first row's mean of a figure by the second's. Raises ZeroDivisionError if the
+    second is 0.
+    """
 
     def quotient(first: Mean, second: Mean) -> float:
         return first(path) / second(path)
@@ -224,7 +244,9 @@ def ratio(rows: Sequence[Row], path: str, form: str = ".2f") -> Ratio:
 
 
 def tables_of(wanted: Experiment) -> dict[str, pl.DataFrame]:
-    """The tables of an experiment of one point, such as `launches`, by name. Each is run once in a process."""
+    """The tables of an experiment of one point, such as `launches`, by name. Each is run once in a
+    process.
+    """
     return _tables(experiments.dumped(wanted))
 
 
@@ -257,8 +279,9 @@ def in_words(bounds: Interval | None, form: str = ".1f") -> str:
 
 
 def interval_of(rows: Sequence[Row], of: Callable[..., float]) -> Interval | None:
-    """The 95 % interval of a figure that `of` makes from a `Mean` of each row: percentile bootstrap, users (seeds) drawn with all that they
-    did, the same in every row. None for one user, who says nothing about others."""
+    """The 95 % interval of a figure that `of` makes from a `Mean` of each row: percentile
+    bootstrap, users (seeds) drawn with all that they did, the same in every row. None for one user,
+    who says nothing about others."""
 
     def statistic(drawn: Sequence[int]) -> float:
         def mean(row: Row) -> Mean:
@@ -298,7 +321,9 @@ def _judged(paper: str, claim: ExpectedClaim, measured: Measured | None) -> Clai
 
 
 def claim_table(claims: Sequence[Claim]) -> str:
-    """Format the claims as a table of `papers/NAME/README.md`. Raises BadInput if data for a claim's figure is missing on this machine."""
+    """Format the claims as a table of `papers/NAME/README.md`. Raises BadInput if data for a
+    claim's figure is missing on this machine.
+    """
     missing = [claim for claim in claims if claim.why.startswith(NO_DATA)]
     if missing:
         raise BadInput(
@@ -310,7 +335,9 @@ def claim_table(claims: Sequence[Claim]) -> str:
 
 
 def write_table(name: str, head: str, text: str) -> None:
-    """Replace the part of the paper's README from `head` to the next heading by `text`; append it if there is no such part."""
+    """Replace the part of the paper's README from `head` to the next heading by `text`; append it
+    if there is no such part.
+    """
     place = folder() / name / "README.md"
     old = place.read_text("utf-8")
     start = old.find(f"\n{head}")
@@ -326,7 +353,9 @@ _COMMIT = re.compile(r"computed (?:with the model of|from) commit [0-9a-f]+(?:-d
 
 
 def stamp(name: str) -> None:
-    """Put the commit of this checkout into the sentence of the paper's README that names the one its tables are computed from."""
+    """Put the commit of this checkout into the sentence of the paper's README that names the one
+    its tables are computed from.
+    """
     place = folder() / name / "README.md"
     text = place.read_text("utf-8")
     if _COMMIT.search(text) is None:
@@ -335,7 +364,9 @@ def stamp(name: str) -> None:
 
 
 def _commit() -> str:
-    """The commit, followed by `-dirty` where files that git knows are changed. Tables are what the command writes, so they do not count."""
+    """The commit, followed by `-dirty` where files that git knows are changed. Tables are what the
+    command writes, so they do not count.
+    """
     run = partial(subprocess.run, cwd=folder(), check=True, capture_output=True, text=True)
     try:
         commit = run(["git", "rev-parse", "--short=7", "HEAD"]).stdout.strip()

@@ -1,4 +1,6 @@
-"""The section of `papers/NAME/README.md` that compares a kernel under virtual time with simulated and measured figures."""
+"""The section of `papers/NAME/README.md` that compares a kernel under virtual time with simulated
+and measured figures.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ FIGURES = (
 def claim_table(paper: str, claims: Sequence[Claim]) -> str:
     """Format the table of the `[[vm]]` claims.
 
-    Its columns are the simulated phone's figure (from the README's first table), that under virtual time, and that of a real kernel.
+    Its columns are the simulated phone's figure (from the README's first table), that under virtual
+    time, and that of a real kernel.
     """
     simulated = _simulated(paper)
     wanted = {claim.claim: claim for claim in expected(paper).vm}
@@ -47,7 +50,9 @@ def claim_table(paper: str, claims: Sequence[Claim]) -> str:
 
 
 def _simulated(paper: str) -> dict[str, str]:
-    """Read our figure for each claim from the README's first table. Raises BadInput if a claim that a `[[vm]]` names is missing."""
+    """Read our figure for each claim from the README's first table. Raises BadInput if a claim that
+    a `[[vm]]` names is missing.
+    """
     place = folder() / paper / "README.md"
     before = place.read_text("utf-8").partition(HEAD)[0]
     rows = [_cells(line) for line in before.splitlines() if line.startswith("| ")]
@@ -63,7 +68,9 @@ def _cells(line: str) -> list[str]:
 
 
 def refresh(paper: str) -> None:
-    """Copy the simulated phone's figures from the README's first table to its section about the kernel, if it has one."""
+    """Copy the simulated phone's figures from the README's first table to its section about the
+    kernel, if it has one.
+    """
     place = folder() / paper / "README.md"
     before, head, section = place.read_text("utf-8").partition(HEAD)
     ours, of = _simulated(paper), {claim.claim: claim.simulated for claim in expected(paper).vm}
@@ -77,7 +84,9 @@ def refresh(paper: str) -> None:
 
 
 def section(paper: str, table: str) -> str:
-    """Format the section of `papers/NAME/README.md` about the kernel: versions, the claims' `table`, and the figures of each design."""
+    """Format the section of `papers/NAME/README.md` about the kernel: versions, the claims'
+    `table`, and the figures of each design.
+    """
     document = document_in_vm(paper)
     versions = {name.rpartition(": ")[2]: text for name, text in document.versions.items() if name.startswith("vm ")}
     lines = [

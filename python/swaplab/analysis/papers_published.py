@@ -1,4 +1,6 @@
-"""A paper's published figures of its designs beside ours: `[published.PRESET]` of `papers/NAME/expected.toml`."""
+"""A paper's published figures of its designs beside ours: `[published.PRESET]` of
+`papers/NAME/expected.toml`.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ class Published(_Typed):
 
 
 class PublishedComparison(_Typed):
-    """One published figure of a design beside ours; `ours` is None where the run has nothing of the kind."""
+    """One published figure of a design beside ours; `ours` is None where the run has nothing of the
+    kind.
+    """
 
     design: str
     what: str

@@ -1,5 +1,6 @@
-"""An experiment of the simulated phone user by user: each seed alone, with its rows and its launches. A mean over all seeds keeps neither
-classes of launches nor their parts by user, so that it gives no interval of them."""
+"""An experiment of the simulated phone user by user: each seed alone, with its rows and its
+launches. A mean over all seeds keeps neither classes of launches nor their parts by user, so that
+it gives no interval of them."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from swaplab.core.statistics import Interval, bootstrap
 from swaplab.worlds import run as run_experiment
 from swaplab.worlds.result import Options
 
-#: Columns of a launch that are waits for storage or NVM. The rest of its time is the processor's, a decompressor's among it.
+#: Columns of a launch that are waits for storage or NVM. The rest of its time is the processor's, a
+#: decompressor's among it.
 IO = (
     "swap_read_nvm_ns",
     "swap_read_flash_ns",
@@ -30,7 +32,9 @@ IO = (
 
 @dataclass(frozen=True)
 class User:
-    """What one user (seed) did under each design: rows by design's name, and every launch with a column `design`."""
+    """What one user (seed) did under each design: rows by design's name, and every launch with a
+    column `design`.
+    """
 
     rows: dict[str, Row]
     launches: pl.DataFrame
@@ -46,7 +50,9 @@ Statistic = Callable[[Users], float]
 
 
 def users_of(wanted: Experiment) -> tuple[User, ...]:
-    """Every user of an experiment of one world and point. Each experiment is run once in a process."""
+    """Every user of an experiment of one world and point. Each experiment is run once in a
+    process.
+    """
     return _users(experiments.dumped(wanted))
 
 
@@ -56,14 +62,17 @@ def _users(text: str) -> tuple[User, ...]:
     users = []
     for seed in range(wanted.run.seed, wanted.run.seed + (wanted.run.seeds or 1)):
         alone = wanted.model_copy(update={"run": wanted.run.model_copy(update={"seed": seed, "seeds": 1})})
-        # Of the tables only the launches are kept: those of swap entries take gigabytes over twenty users.
+        # Of the tables only the launches are kept: those of swap entries take gigabytes over twenty
+        # users.
         outcome = run_experiment(alone, Options(tables=True), place="papers")
         users.append(User({row.design: row for row in outcome.document.rows}, outcome.tables["launches"]))
     return tuple(users)
 
 
 def over(users: Users, of: Statistic) -> tuple[float, Interval | None]:
-    """A figure of all users and its 95 % interval: percentile bootstrap, users drawn with all that they did. None for one user."""
+    """A figure of all users and its 95 % interval: percentile bootstrap, users drawn with all that
+    they did. None for one user.
+    """
     return of(users), bootstrap(len(users), lambda drawn: of([users[at] for at in drawn]))
 
 
@@ -83,7 +92,9 @@ def times(first: str, second: str, *paths: str) -> Statistic:
 
 
 def ux_percent(users: Users, design: str, *classes: str) -> float:
-    """Percent of a design's launches that are of these classes of what a user feels (Tolia et al. 2006)."""
+    """Percent of a design's launches that are of these classes of what a user feels (Tolia et al.
+    2006).
+    """
     count = sum(mean(users, design, f"launches.ux.{name}") for name in classes)
     return 100 * count / mean(users, design, "launches.count")
 
@@ -101,7 +112,9 @@ def io_share(users: Users, design: str) -> float:
 
 
 def processor_ms(users: Users, design: str) -> float:
-    """Mean processor time of a launch in ms, reclaim and faults included: what is no wait for storage or NVM."""
+    """Mean processor time of a launch in ms, reclaim and faults included: what is no wait for
+    storage or NVM.
+    """
     launches = sum(user.under(design).height for user in users)
     total = sum(_total(user, design, ("ready_ns",)) - _total(user, design, IO) for user in users)
     return total / launches / 1e6
@@ -112,7 +125,9 @@ def _total(user: User, design: str, columns: Sequence[str]) -> float:
 
 
 def medians_by_app(users: Users, design: str) -> dict[str, float]:
-    """Median launch in ms of each app after its first one, which is cold under any design; over all users."""
+    """Median launch in ms of each app after its first one, which is cold under any design; over all
+    users.
+    """
     turn = pl.col("launch").rank("ordinal").over("app")
     later = pl.concat([user.under(design).filter(turn > 1) for user in users])
     grouped = later.group_by("app").agg(pl.col("ready_ns").median() / 1e6).sort("app")

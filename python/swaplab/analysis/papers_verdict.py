@@ -1,16 +1,22 @@
-"""How a measured figure becomes the verdict of a paper's claim. The rule is generic: it reads band, no effect, figure, interval and n.
+"""How a measured figure becomes the verdict of a paper's claim. The rule is generic: it reads band,
+no effect, figure, interval and n.
 
-A claim has a band, the published figures, and where a direction is claimed a `none`: the value of no effect (0 of a gain, 1 of a ratio,
-0.5 of a share of cases that could go either way). A figure has an interval, or a number n of programs or users, or neither if nothing is
-drawn.
+A claim has a band, the published figures, and where a direction is claimed a `none`: the value of
+no effect (0 of a gain, 1 of a ratio, 0.5 of a share of cases that could go either way). A figure
+has an interval, or a number n of programs or users, or neither if nothing is drawn.
 
 0. Nothing to compare (n is 0): `not-testable`.
-1. The direction is *established* if the interval does not contain `none` and n, where it is given, is at least FEWEST.
-2. Inside the band: `met`. Where `met` is `reproduced` or `ordering` and the direction is not established, `sign-only`.
-3. Outside the band: `missed`, where the claim names one. `differs`, if the figure is not on the band's side of `none` or the measure says
-   that the order does not hold. `ordering`, if the direction is established and the effect, the distance from `none`, is within FACTOR
-   times that of the nearest end of the band, either way. Else `sign-only`: the mean has the claimed sign, and no more can be said.
-4. A claim without `none` has no size to compare outside its band: `sign-only` if the measure says that the order holds, else `differs`.
+1. The direction is *established* if the interval does not contain `none` and n, where it is given,
+   is at least FEWEST.
+2. Inside the band: `met`. Where `met` is `reproduced` or `ordering` and the direction is not
+   established, `sign-only`.
+3. Outside the band: `missed`, where the claim names one. `differs`, if the figure is not on the
+   band's side of `none` or the measure says that the order does not hold. `ordering`, if the
+   direction is established and the effect, the distance from `none`, is within FACTOR times that of
+   the nearest end of the band, either way. Else `sign-only`: the mean has the claimed sign, and no
+   more can be said.
+4. A claim without `none` has no size to compare outside its band: `sign-only` if the measure says
+   that the order holds, else `differs`.
 """
 
 from __future__ import annotations
@@ -21,16 +27,19 @@ from typing import Literal
 from swaplab.core.statistics import Interval
 
 Judged = Literal["reproduced", "ordering", "sign-only", "differs", "not-testable", "arithmetic", "premise-built", "internally-inconsistent"]
-#: Fewer programs or users than this establish no direction: all of four on one side come by chance in one of sixteen cases, over 5 %.
+#: Fewer programs or users than this establish no direction: all of four on one side come by chance
+#: in one of sixteen cases, over 5 %.
 FEWEST = 5
-#: An effect of the claimed order is at most so many times the published one, or at least the published one by so many.
+#: An effect of the claimed order is at most so many times the published one, or at least the
+#: published one by so many.
 FACTOR = 3.0
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Our figure and how to print it. `ordered`: whether the claimed order holds, where the figure alone does not say. `interval`: 95 %,
-    over programs or users. `n`: how many programs or users, where there is no interval."""
+    """Our figure and how to print it. `ordered`: whether the claimed order holds, where the figure
+    alone does not say. `interval`: 95 %, over programs or users. `n`: how many programs or users,
+    where there is no interval."""
 
     value: float
     text: str

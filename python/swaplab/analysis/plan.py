@@ -1,8 +1,11 @@
-"""Planning of memory size and swap scheme: the Pareto-optimal choices by price and time, and the cheapest that meets a target.
+"""Planning of memory size and swap scheme: the Pareto-optimal choices by price and time, and the
+cheapest that meets a target.
 
-Plans are made for a replayed trace (time: stalls) and for launches on the simulated phone (time: the mean launch delay). The price of a
-choice is the sum of its bytes times their price relative to DRAM's: frames, pools and tables count as DRAM; NVM and flash count with the
-area that the scheme reserves, or the peak use if the area is unlimited. The relative prices are assumed and can be changed.
+Plans are made for a replayed trace (time: stalls) and for launches on the simulated phone (time:
+the mean launch delay). The price of a choice is the sum of its bytes times their price relative to
+DRAM's: frames, pools and tables count as DRAM; NVM and flash count with the area that the scheme
+reserves, or the peak use if the area is unlimited. The relative prices are assumed and can be
+changed.
 """
 
 from __future__ import annotations
@@ -61,7 +64,9 @@ class Target(_Typed):
 
 
 class Choice(_Typed):
-    """A choice with its price and figures. `time` is in the plan's `unit`; bytes written per day need a known length of the run."""
+    """A choice with its price and figures. `time` is in the plan's `unit`; bytes written per day
+    need a known length of the run.
+    """
 
     design: str
     scheme: str
@@ -146,7 +151,9 @@ class Asked:
 
 
 def experiment(base: Experiment, launches: str, requested: Asked, seeds: int) -> Experiment:
-    """Build the experiment of each scheme at each size on the machine and apps of `base`, whose designs are replaced."""
+    """Build the experiment of each scheme at each size on the machine and apps of `base`, whose
+    designs are replaced.
+    """
     workload = base.workload.model_copy(update={"launches": launches, "trace": None})
     run = base.run.model_copy(update={"on": ["phone"], "seeds": seeds})
     policy = base.design[0].policy if base.design else "system"
@@ -155,7 +162,9 @@ def experiment(base: Experiment, launches: str, requested: Asked, seeds: int) ->
 
 
 def parse_prices(text: str | None) -> dict[str, float]:
-    """Parse prices such as `dram=1,nvm=0.5,flash=0.03`; others have their defaults. Raises BadInput."""
+    """Parse prices such as `dram=1,nvm=0.5,flash=0.03`; others have their defaults. Raises
+    BadInput.
+    """
     prices = dict(PRICES)
     for part in (text or "").split(","):
         name, _, value = part.partition("=")
@@ -180,7 +189,8 @@ def plan(
 ) -> Plan:
     """Make the plan of a run.
 
-    `sizes`: the trace's miss-ratio curve. `cold_starts_by_live_apps`: the launches' cold starts for 0, 1, 2 .. live apps. Raises BadInput.
+    `sizes`: the trace's miss-ratio curve. `cold_starts_by_live_apps`: the launches' cold starts for
+    0, 1, 2 .. live apps. Raises BadInput.
     """
     rows = [row for row in document.rows if row.invalid is None]
     outcome, per_second, unit = _time_of(rows)

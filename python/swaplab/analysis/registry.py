@@ -1,4 +1,6 @@
-"""Typed entries of the core's registries: settings of parameters on a real machine, media of schemes, policies that are bounds."""
+"""Typed entries of the core's registries: settings of parameters on a real machine, media of
+schemes, policies that are bounds.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ class Area(_Row):
 
 
 class Entry(_Row):
-    """A row of `swaplab list KIND --json`. `medium` and `areas` are for schemes, `offline` for policies."""
+    """A row of `swaplab list KIND --json`. `medium` and `areas` are for schemes, `offline` for
+    policies.
+    """
 
     key: str
     what: str = ""
@@ -72,7 +76,9 @@ def killers() -> dict[str, Entry]:
 
 
 def is_bound(policy: str) -> bool:
-    """Whether a policy knows the future or is a lower bound, so that it can be compared with but not chosen."""
+    """Whether a policy knows the future or is a lower bound, so that it can be compared with but
+    not chosen.
+    """
     key = key_of(policy)
     entry = policies().get(key)
     return key in bounds() or (entry is not None and bool(entry.offline))
@@ -84,7 +90,9 @@ def key_of(text: str) -> str:
 
 
 def parts_of(text: str) -> tuple[str, dict[str, str]]:
-    """Split a text into key and parameters. The key ends at the last colon before the first `=`; a value may be a `[list]` or quoted."""
+    """Split a text into key and parameters. The key ends at the last colon before the first `=`; a
+    value may be a `[list]` or quoted.
+    """
     head, equals, _ = text.partition("=")
     if not equals:
         return text, {}
@@ -103,7 +111,9 @@ def parts_of(text: str) -> tuple[str, dict[str, str]]:
 
 
 def text_of(spec: OneOrMany | Spec | None) -> str | None:
-    """Format a specification, with parameters in the given order; None if `spec` is None or an empty list."""
+    """Format a specification, with parameters in the given order; None if `spec` is None or an
+    empty list.
+    """
     if spec is None or isinstance(spec, str):
         return spec
     if isinstance(spec, list):
@@ -123,7 +133,9 @@ def _value(value: bool | float | str | list[bool | float | str]) -> str:
 
 
 def area_bytes(swap: str | None, dram_bytes: float) -> dict[str, float]:
-    """Compute the bytes that a scheme reserves, by medium. A percentage is of `dram_bytes`; an unlimited area counts as 0."""
+    """Compute the bytes that a scheme reserves, by medium. A percentage is of `dram_bytes`; an
+    unlimited area counts as 0.
+    """
     key, given = parts_of(swap or "none")
     entry = schemes().get(key)
     areas: dict[str, float] = {}

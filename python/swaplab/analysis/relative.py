@@ -1,6 +1,7 @@
 """Rows of a replayed trace as a polars frame, and costs of policies relative to a baseline policy.
 
-Ratios over several memory sizes are averaged geometrically: a policy that doubles the time at one size and halves it at another has mean 1.
+Ratios over several memory sizes are averaged geometrically: a policy that doubles the time at one
+size and halves it at another has mean 1.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ def size_label(row: Row) -> str:
 def frame_of(rows: Sequence[Row]) -> pl.DataFrame:
     """Build a frame with one line per row of the world `replay`, ordered by memory.
 
-    Columns: `design`, `policy`, `swap`, `frames`, `memory`, counts, times in ns, bytes; null if a figure is unknown. `stall_ns` is I/O time
-    plus processor time for swap. Raises BadInput for a row of another world.
+    Columns: `design`, `policy`, `swap`, `frames`, `memory`, counts, times in ns, bytes; null if a
+    figure is unknown. `stall_ns` is I/O time plus processor time for swap. Raises BadInput for a
+    row of another world.
     """
     import polars as pl  # a tenth of a second to import
 
@@ -71,7 +73,9 @@ def frame_of(rows: Sequence[Row]) -> pl.DataFrame:
 
 
 def baseline_of(frame: pl.DataFrame, wanted: str | None = None) -> str:
-    """Choose the baseline: `wanted`, else the first design with policy CLOCK, else the first one. Raises BadInput for an unknown design."""
+    """Choose the baseline: `wanted`, else the first design with policy CLOCK, else the first one.
+    Raises BadInput for an unknown design.
+    """
     designs = frame["design"].unique(maintain_order=True).to_list()
     if wanted is not None and wanted not in designs:
         raise BadInput(f"baseline '{wanted}': no such design; expected one of: {', '.join(designs)}")
@@ -80,7 +84,8 @@ def baseline_of(frame: pl.DataFrame, wanted: str | None = None) -> str:
 
 
 def relative(frame: pl.DataFrame, baseline: str) -> pl.DataFrame:
-    """Add the columns `ratio` (I/O time divided by the baseline's at equal memory) and `fig4_*` (without file writes, by part).
+    """Add the columns `ratio` (I/O time divided by the baseline's at equal memory) and `fig4_*`
+    (without file writes, by part).
 
     They are null if the baseline's time is 0.
     """
@@ -105,7 +110,9 @@ def relative(frame: pl.DataFrame, baseline: str) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Standing:
-    """A design over all valid memory sizes: geometric mean of its ratios, their range, and the number of sizes at which it is best."""
+    """A design over all valid memory sizes: geometric mean of its ratios, their range, and the
+    number of sizes at which it is best.
+    """
 
     design: str
     mean: float
@@ -116,7 +123,9 @@ class Standing:
 
 
 def standings(rows: pl.DataFrame) -> list[Standing]:
-    """Rank the designs, best first. Only sizes that the trace's filter allows count, and only designs replayed at all of them."""
+    """Rank the designs, best first. Only sizes that the trace's filter allows count, and only
+    designs replayed at all of them.
+    """
     import polars as pl  # a tenth of a second to import
 
     valid = rows.filter(~pl.col("filter_limited") & pl.col("ratio").is_not_null())
@@ -136,7 +145,9 @@ def standings(rows: pl.DataFrame) -> list[Standing]:
 
 
 def standing_verdict(standing: Sequence[Standing], baseline: str, is_limited: bool) -> Verdict:
-    """Return the verdict over all memory sizes of one trace. Counts of a replay are exact, so a difference needs no interval."""
+    """Return the verdict over all memory sizes of one trace. Counts of a replay are exact, so a
+    difference needs no interval.
+    """
     if not [row for row in standing if not row.bound]:
         why = "every memory size is below what the trace's filter allows" if is_limited else f"{baseline} did no I/O at any of these sizes"
         return Verdict(None, f"No verdict: {why}.")

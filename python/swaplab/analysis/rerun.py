@@ -22,15 +22,17 @@ class Agreement(BaseModel):
 
 
 def is_exact(row: Row) -> bool:
-    """Whether a rerun must give an identical row: rows of a model or of a virtual kernel do, measured rows do not."""
+    """Whether a rerun must give an identical row: rows of a model or of a virtual kernel do,
+    measured rows do not.
+    """
     return row.kind in ("simulated", "virtual")
 
 
 def agreements(before: Document, after: Document) -> list[Agreement]:
     """Compare the rows of both runs. Raises BadInput if the runs have different rows.
 
-    Exact rows agree if they are equal. Measured rows agree if the 95 % intervals of the mean delay overlap, and so do the ranges of kills
-    of single repetitions.
+    Exact rows agree if they are equal. Measured rows agree if the 95 % intervals of the mean delay
+    overlap, and so do the ranges of kills of single repetitions.
     """
     if [_key(row) for row in before.rows] != [_key(row) for row in after.rows]:
         raise BadInput("rerun: the two runs have different rows; expected those of one experiment")

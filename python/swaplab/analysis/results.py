@@ -1,4 +1,6 @@
-"""Typed results of analyses, which `--json` prints and `report` reads, distinguished by their tag `document`."""
+"""Typed results of analyses, which `--json` prints and `report` reads, distinguished by their tag
+`document`.
+"""
 
 from __future__ import annotations
 
@@ -50,10 +52,12 @@ class Traffic(_Result):
 
 
 class Spread(_Result):
-    """The distribution of the accesses of a page or block trace over its data (Kim and Bahn, Section II).
+    """The distribution of the accesses of a page or block trace over its data (Kim and Bahn,
+    Section II).
 
-    `rank_cdf`: share of accesses to the most accessed data, at equal steps of data. `data`: in pages. `scatter`: sampled accesses as
-    (number, page, is a write, index of the partition in `partition_names`).
+    `rank_cdf`: share of accesses to the most accessed data, at equal steps of data. `data`: in
+    pages. `scatter`: sampled accesses as (number, page, is a write, index of the partition in
+    `partition_names`).
     """
 
     document: Literal["spread"] = "spread"
@@ -136,7 +140,9 @@ class _Head(BaseModel):
 
 
 def parse(place: str, text: str) -> Readable:
-    """Parse a JSON text to a typed result; `place` names it in errors. Without a tag it is the document of a run. Raises BadInput."""
+    """Parse a JSON text to a typed result; `place` names it in errors. Without a tag it is the
+    document of a run. Raises BadInput.
+    """
     try:
         tag = _Head.model_validate_json(text).document
         if tag is None:  # the core reports errors in a document, including another schema version

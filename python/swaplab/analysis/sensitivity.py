@@ -1,7 +1,9 @@
-"""Sensitivity of the simulated phone's conclusions to its assumed parameters (`papers/NAME/sensitivity.toml`).
+"""Sensitivity of the simulated phone's conclusions to its assumed parameters
+(`papers/NAME/sensitivity.toml`).
 
-One parameter is varied at a time, to either end of its range, and each conclusion compares two designs on each such phone. A conclusion
-that fails for any phone is not stated. A phone in which the compared figure is 0 for both designs is not counted.
+One parameter is varied at a time, to either end of its range, and each conclusion compares two
+designs on each such phone. A conclusion that fails for any phone is not stated. A phone in which
+the compared figure is 0 for both designs is not counted.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ class Range(_Typed):
 
 
 class Claimed(_Typed):
-    """A conclusion: design `of` has less (with `more`: more) of the figure at path `what` than design `than`."""
+    """A conclusion: design `of` has less (with `more`: more) of the figure at path `what` than
+    design `than`.
+    """
 
     claim: str
     of: str
@@ -48,7 +52,9 @@ class Claimed(_Typed):
 
 
 class Wanted(_Typed):
-    """A sensitivity.toml. `preset` is a preset of `swaplab list presets`, or an experiment file in the paper's folder."""
+    """A sensitivity.toml. `preset` is a preset of `swaplab list presets`, or an experiment file in
+    the paper's folder.
+    """
 
     preset: str
     seeds: int
@@ -58,7 +64,9 @@ class Wanted(_Typed):
 
 
 class Phone(_Typed):
-    """A phone with a parameter at one end of its range, and a ratio per conclusion, None if there is nothing to compare."""
+    """A phone with a parameter at one end of its range, and a ratio per conclusion, None if there
+    is nothing to compare.
+    """
 
     parameter: str
     end: str
@@ -162,7 +170,9 @@ def _holds(conclusion: Claimed, ratio: float) -> bool:
 
 
 def _ratio(rows: dict[str, Row], conclusion: Claimed) -> float | None:
-    """Divide the figure of design `of` by that of `than`; None if both are 0 or one is unknown, infinity if only `than` is 0."""
+    """Divide the figure of design `of` by that of `than`; None if both are 0 or one is unknown,
+    infinity if only `than` is 0.
+    """
     of, than = (figure(rows[name], conclusion.what) for name in (conclusion.of, conclusion.than))
     if of is None or than is None or of == than == 0:
         return None

@@ -1,8 +1,10 @@
-"""Comparison of the same designs in several worlds: each figure with its difference, and the simulator judged against the kernel.
+"""Comparison of the same designs in several worlds: each figure with its difference, and the
+simulator judged against the kernel.
 
-Designs are paired by name, point and kind of workload. Worlds share no seeds, so a difference between them has the interval of two
-independent figures. Goals (fixed before the first comparison): swap-ins and swap-outs within 10 %, kills within 1, the median resume
-delay within 15 %, Kendall's tau of the ranking by resume delay at least 0.9.
+Designs are paired by name, point and kind of workload. Worlds share no seeds, so a difference
+between them has the interval of two independent figures. Goals (fixed before the first comparison):
+swap-ins and swap-outs within 10 %, kills within 1, the median resume delay within 15 %, Kendall's
+tau of the ranking by resume delay at least 0.9.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from swaplab.analysis.outcomes import MIB, Outcome
 from swaplab.core.model import Kind, Row
 from swaplab.core.statistics import Estimate, Interval, kendall, quantile, unpaired_difference
 
-#: (outcome, greatest allowed difference, whether that is a count; otherwise it is a share of the reference)
+#: (outcome, greatest allowed difference, whether that is a count; otherwise it is a share of the
+#: reference)
 GOALS = (
     (Outcome("paging.swap_in_bytes", "swapped in", "MiB", MIB), 0.10, False),
     (Outcome("paging.swap_out_bytes", "swapped out", "MiB", MIB), 0.10, False),
@@ -49,8 +52,9 @@ class Side(_Typed):
 class Pair(_Typed):
     """A figure of one design in the reference world and in another.
 
-    `difference`: other minus reference; `relative`: as a share of the reference. Both are None if a world does not have the figure;
-    `relative` also if the reference is 0. `idle`: the figure is about 0 in both worlds, so that agreement is no evidence; `met` is None.
+    `difference`: other minus reference; `relative`: as a share of the reference. Both are None if a
+    world does not have the figure; `relative` also if the reference is 0. `idle`: the figure is
+    about 0 in both worlds, so that agreement is no evidence; `met` is None.
     """
 
     design: str
@@ -68,7 +72,9 @@ class Pair(_Typed):
 
 
 class Goal(_Typed):
-    """The numbers of pairs within a goal, judged, and idle; `median` and `largest` absolute difference, None if nothing was judged."""
+    """The numbers of pairs within a goal, judged, and idle; `median` and `largest` absolute
+    difference, None if nothing was judged.
+    """
 
     world: str
     path: str
@@ -83,9 +89,11 @@ class Goal(_Typed):
 
 
 class Ranking(_Typed):
-    """Kendall's tau-b between a world's ranking of designs and the reference's, by median resume delay.
+    """Kendall's tau-b between a world's ranking of designs and the reference's, by median resume
+    delay.
 
-    Designs whose intervals overlap are tied. `tau` is None if all designs are tied in either ranking.
+    Designs whose intervals overlap are tied. `tau` is None if all designs are tied in either
+    ranking.
     """
 
     world: str

@@ -1,7 +1,9 @@
-"""Verdicts: whether a design is better than others, and the sentence that states it. All verdicts are made here.
+"""Verdicts: whether a design is better than others, and the sentence that states it. All verdicts
+are made here.
 
-A winner is named only if the evidence separates it from every other candidate: by exact figures for a deterministic replay of one trace;
-else by the interval of the paired difference if figures of single seeds are known; else by intervals that do not overlap.
+A winner is named only if the evidence separates it from every other candidate: by exact figures for
+a deterministic replay of one trace; else by the interval of the paired difference if figures of
+single seeds are known; else by intervals that do not overlap.
 """
 
 from __future__ import annotations
@@ -11,13 +13,16 @@ from dataclasses import dataclass, field
 
 from swaplab.core.statistics import LEVEL, Interval, paired_difference, separates
 
-#: Figures whose relative difference is below this are called equal, even if their difference is significant.
+#: Figures whose relative difference is below this are called equal, even if their difference is
+#: significant.
 EQUAL = 5e-4
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A design's figure, of which less is better. `by_seed` pairs candidates of one world; `bound`: it cannot be chosen."""
+    """A design's figure, of which less is better. `by_seed` pairs candidates of one world; `bound`:
+    it cannot be chosen.
+    """
 
     name: str
     value: float
@@ -35,7 +40,9 @@ class Verdict:
 
 
 def percent(ratio: float) -> str:
-    """Format a ratio: 0.877 -> '12.3 % less'; 1.02 -> '2.0 % more'; a change below 0.05 % is 'the same'."""
+    """Format a ratio: 0.877 -> '12.3 % less'; 1.02 -> '2.0 % more'; a change below 0.05 % is 'the
+    same'.
+    """
     change = 100 * (ratio - 1)
     if abs(change) < 0.05:
         return "the same"
@@ -43,10 +50,11 @@ def percent(ratio: float) -> str:
 
 
 def verdict(candidates: Sequence[Candidate], what: str, unit: str = "", exact: bool = False, was_tight: bool | None = None) -> Verdict:
-    """Decide which candidate has the lowest `what` (such as 'mean launch delay'), if the evidence shows it.
+    """Decide which candidate has the lowest `what` (such as 'mean launch delay'), if the evidence
+    shows it.
 
-    `exact`: figures are deterministic counts of one workload, for which a difference needs no interval. `was_tight`: False if memory was
-    never tight under any design; None if unknown.
+    `exact`: figures are deterministic counts of one workload, for which a difference needs no
+    interval. `was_tight`: False if memory was never tight under any design; None if unknown.
     """
     choices = sorted((candidate for candidate in candidates if not candidate.bound), key=lambda candidate: candidate.value)
     if was_tight is False:
@@ -100,12 +108,16 @@ def _is_equal(better: Candidate, worse: Candidate) -> bool:
 
 
 def amount(value: float, unit: str = "") -> str:
-    """Format a figure with four significant digits, without exponents: `1,235 ms`, `0.5 s`, `12 kills`."""
+    """Format a figure with four significant digits, without exponents: `1,235 ms`, `0.5 s`,
+    `12 kills`.
+    """
     return f"{number(value)} {unit}".rstrip()
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Format a number with `digits` significant digits and thousands separators, without exponents."""
+    """Format a number with `digits` significant digits and thousands separators, without
+    exponents.
+    """
     if value == 0:
         return "0"
     scientific = f"{abs(value):.{digits - 1}e}"

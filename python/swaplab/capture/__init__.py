@@ -1,1 +1,3 @@
-"""Capture of page traces of real programs: the choice of the tool, and the run. The recording is `swaplab._core.Capture`."""
+"""Capture of page traces of real programs: the choice of the tool, and the run. The recording is
+`swaplab._core.Capture`.
+"""

@@ -1,7 +1,7 @@
 """Sampling of the compressibility of running programs' memory.
 
-It reads anonymous pages and writes the distribution file of compressed sizes that compressing schemes use, such as
-`crates/swap/src/sampled.toml`.
+It reads anonymous pages and writes the distribution file of compressed sizes that compressing
+schemes use, such as `crates/swap/src/sampled.toml`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ PRESENT, OF_FILE = 1 << 63, 1 << 61
 
 
 def anonymous_pages(pid: int) -> list[int]:
-    """List the addresses of a process's resident anonymous pages. Raises BadInput without the process, NotSupported without permission."""
+    """List the addresses of a process's resident anonymous pages. Raises BadInput without the
+    process, NotSupported without permission.
+    """
     addresses: list[int] = []
     try:
         maps = Path(f"/proc/{pid}/maps").read_text().splitlines()
@@ -41,7 +43,9 @@ def anonymous_pages(pid: int) -> list[int]:
 
 
 def sample(pids: Sequence[int], most: int, seed: int) -> Iterator[bytes]:
-    """Yield the content of at most `most` pages, drawn at random from all anonymous pages of the programs."""
+    """Yield the content of at most `most` pages, drawn at random from all anonymous pages of the
+    programs.
+    """
     pages = [(pid, address) for pid in pids for address in anonymous_pages(pid)]
     if not pages:
         raise BadInput("the given programs have no resident anonymous page; expected running programs")
@@ -59,7 +63,9 @@ def sample(pids: Sequence[int], most: int, seed: int) -> Iterator[bytes]:
 
 
 def distribution(pages: Iterator[bytes], source: str) -> str:
-    """Build the text of the distribution file: compressed sizes at every percent of rank. Raises BadInput for fewer than 100 pages."""
+    """Build the text of the distribution file: compressed sizes at every percent of rank. Raises
+    BadInput for fewer than 100 pages.
+    """
     sizes = _core.compressed_sizes(b"".join(pages))
     others = [size for size in sizes if size is not None]
     if len(others) < 100:

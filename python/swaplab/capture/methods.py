@@ -38,7 +38,9 @@ def missing(method: str, arch: str) -> str | None:
 
 
 def choose(method: str, arch: str) -> str:
-    """Choose the method; `auto` prefers QEMU to lackey. Raises NotSupported if none is available."""
+    """Choose the method; `auto` prefers QEMU to lackey. Raises NotSupported if none is
+    available.
+    """
     if method not in METHODS:
         raise BadInput(f"--method: '{method}'; expected one of: {' '.join(METHODS)} block")
     wanted = ("qemu", "lackey") if method == "auto" else (method,)

@@ -30,7 +30,9 @@ class Program:
 
 
 def resolve(command: list[str], root: Path | None = None, depth: int = 0) -> Program:
-    """Find the command's program, resolving the interpreters of scripts. Raises BadInput if there is no ELF program for `MACHINES`."""
+    """Find the command's program, resolving the interpreters of scripts. Raises BadInput if there
+    is no ELF program for `MACHINES`.
+    """
     if not command:
         raise BadInput("CMD: nothing to run; expected a program and its arguments after --")
     path = _find(command[0], root)

@@ -21,7 +21,8 @@ from swaplab.capture import methods
 from swaplab.capture.program import Program
 from swaplab.core.files import try_output
 
-#: Seconds to wait after SIGINT or SIGTERM before the next, stronger signal; the last one is SIGKILL.
+#: Seconds to wait after SIGINT or SIGTERM before the next, stronger signal; the last one is
+#: SIGKILL.
 PATIENCE = 2.0
 
 
@@ -57,7 +58,8 @@ class Plan:
 class Filter(BaseModel):
     """The error that the filter at capture causes in replays."""
 
-    #: Relative change of LRU's faults at eight times the filter's frames; None if it was not measured.
+    #: Relative change of LRU's faults at eight times the filter's frames; None if it was not
+    #: measured.
     measured_error: float | None = None
 
 
@@ -73,7 +75,9 @@ class Meta(BaseModel):
 
 @dataclass(frozen=True)
 class Captured:
-    """A finished capture: the trace's metadata, the reason of a truncation (None if there is none), and the exit code."""
+    """A finished capture: the trace's metadata, the reason of a truncation (None if there is none),
+    and the exit code.
+    """
 
     meta: Meta
     cut: str | None
@@ -115,7 +119,8 @@ def _finish(program: subprocess.Popen[bytes], recording: _core.Capture, record: 
         try:
             program.wait(timeout=0.05)
         except subprocess.TimeoutExpired:
-            # A limit or an error ends the program as well. A full disk ends the recording only; the program runs on.
+            # A limit or an error ends the program as well. A full disk ends the recording only; the
+            # program runs on.
             if result or recording.enough():
                 enough = True
                 _end(program)
@@ -148,7 +153,9 @@ def _end(program: subprocess.Popen[bytes], first: signal.Signals = signal.SIGTER
 
 @contextmanager
 def _labels(recording: _core.Capture, plan: Plan) -> Iterator[None]:
-    """Set the first label now and the next ones at each SIGUSR1 (the last one repeatedly), and read further labels from a pipe."""
+    """Set the first label now and the next ones at each SIGUSR1 (the last one repeatedly), and read
+    further labels from a pipe.
+    """
     remaining = list(plan.labels)
 
     def next_label(*_: object) -> None:

@@ -1,7 +1,7 @@
 """The command `swaplab`. Each subcommand is a file, and a line of `COMMANDS` registers it.
 
-A module has `register(app)`. `main` handles all errors, with a one-line message: bad usage or input has exit code 2, a missing capability
-3, a failure 1, Ctrl-C 130.
+A module has `register(app)`. `main` handles all errors, with a one-line message: bad usage or input
+has exit code 2, a missing capability 3, a failure 1, Ctrl-C 130.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ COMMANDS: tuple[str, ...] = (
 
 
 def app_with(first: str = "") -> typer.Typer:
-    """Build the command line with every command, or only with `first` if that is a command, as importing the others takes long."""
+    """Build the command line with every command, or only with `first` if that is a command, as
+    importing the others takes long.
+    """
     app = typer.Typer(
         name="swaplab",
         help="The lab for swap on phones and other small-memory machines.",
@@ -104,7 +106,9 @@ def main() -> None:
 
 
 def _run(words: list[str]) -> int:
-    """Run the command and return its exit code. Typer's `main` is not used, as it would lose the message of an interrupt."""
+    """Run the command and return its exit code. Typer's `main` is not used, as it would lose the
+    message of an interrupt.
+    """
     check_limits()
     command = typer.main.get_command(app_with(words[0] if words else ""))
     stop_on_signals()

@@ -1,4 +1,6 @@
-"""`swaplab advise`: advice on zRAM, swappiness and lmkd for a user's launches on a current phone."""
+"""`swaplab advise`: advice on zRAM, swappiness and lmkd for a user's launches on a current
+phone.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def register(app: typer.Typer) -> None:
 
 @dataclass
 class Finished:
-    """The documents of the groups of designs that were simulated, and why others were not; empty if all were."""
+    """The documents of the groups of designs that were simulated, and why others were not; empty if
+    all were.
+    """
 
     documents: list[Document]
     note: str = ""
@@ -76,7 +80,9 @@ def advise(
     output: Annotated[Path | None, typer.Option("-o", "--output", metavar="DIR", help="Write a folder with report.html here.")] = None,
     as_json: o.Json = False,
 ) -> None:
-    """Advise on zram, swappiness and lmkd for one user's launches, with intervals, and say what could not be decided."""
+    """Advise on zram, swappiness and lmkd for one user's launches, with intervals, and say what
+    could not be decided.
+    """
     launch_list.refuse_samples(launches)
     base = experiments.read(apps, [*([f"machine.base={machine}"] if machine is not None else []), *set])
     # A file's `about` has the errors of the fit; a preset's is a question.
@@ -110,7 +116,8 @@ def advise(
 
 
 def _simulate(wanted: Experiment, jobs: int, label: str) -> Finished:
-    """Simulate the designs in groups until all are done, memory was never tight, or the user interrupts.
+    """Simulate the designs in groups until all are done, memory was never tight, or the user
+    interrupts.
 
     Raises KeyboardInterrupt if there are no two designs to compare yet.
     """

@@ -1,4 +1,6 @@
-"""`swaplab demo`: replays of the bundled traces and launches on the simulated phone, with tables and a report."""
+"""`swaplab demo`: replays of the bundled traces and launches on the simulated phone, with tables
+and a report.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ def demo(
     jobs: o.Jobs = 0,
     as_json: o.Json = False,
 ) -> None:
-    """Replay the bundled traces under every policy, simulate launches on the phone, print the costs, write a report."""
+    """Replay the bundled traces under every policy, simulate launches on the phone, print the
+    costs, write a report.
+    """
     folder = _free(output)
     store = Store(folder)
     documents: list[tuple[str, Document]] = []
@@ -83,7 +87,9 @@ def demo(
 
 
 def _free(folder: Path) -> Path:
-    """Return the folder if it is absent or empty, else the first such folder with a number after the name."""
+    """Return the folder if it is absent or empty, else the first such folder with a number after
+    the name.
+    """
     candidates = (folder if at == 1 else folder.with_name(f"{folder.name}-{at}") for at in range(1, 10_000))
     return next(candidate for candidate in candidates if not candidate.exists() or (candidate.is_dir() and not any(candidate.iterdir())))
 
@@ -114,7 +120,9 @@ def _curve(document: Document) -> Curve:
 
 
 def print_trace(program: str, document: Document) -> None:
-    """Print the table of a trace: I/O time relative to CLOCK by size, and its parts at the smallest valid size (SPO-CLOCK, Fig. 4)."""
+    """Print the table of a trace: I/O time relative to CLOCK by size, and its parts at the smallest
+    valid size (SPO-CLOCK, Fig. 4).
+    """
     at = {(row.design, str(row.point["machine.dram"])): row for row in document.rows}
     valid = [size for size in MEMORY if at["clock", size].invalid is None]
     where = valid[0] if valid else MEMORY[-1]

@@ -1,4 +1,6 @@
-"""`swaplab doctor`: the capabilities of this machine, what needs them, and the repair of changes that a crashed run left."""
+"""`swaplab doctor`: the capabilities of this machine, what needs them, and the repair of changes
+that a crashed run left.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +77,9 @@ def _print_capabilities(listed: list[Capability], undone: list[str], left: list[
 
 
 def _examine_target(target: str, repair: bool, dry_run: bool, as_json: bool) -> list[Capability] | None:
-    """Return a phone's capabilities; for an ssh target, print the output of its own doctor and return None."""
+    """Return a phone's capabilities; for an ssh target, print the output of its own doctor and
+    return None.
+    """
     kind, at = registry.split(target)
     if kind == "ssh":
         options = ["--repair"] * repair + ["--dry-run"] * dry_run + ["--json"] * as_json

@@ -1,4 +1,6 @@
-"""`swaplab explain`: the causes of a launch's waiting time on a simulated phone; without a number, the list of the worst launches."""
+"""`swaplab explain`: the causes of a launch's waiting time on a simulated phone; without a number,
+the list of the worst launches.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def explain(
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="The run with this seed (default: the first).")] = None,
     as_json: o.Json = False,
 ) -> None:
-    """Explain a launch's waiting time by design: its waterfall from the request until the app is ready."""
+    """Explain a launch's waiting time by design: its waterfall from the request until the app is
+    ready.
+    """
     document = documents.read(run)
     table = documents.read_table(run, "launches")
     if "world" in table.columns:

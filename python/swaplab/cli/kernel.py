@@ -1,4 +1,6 @@
-"""`swaplab kernel`: the kernels of the world `vm`: list, build, remove, and comparison of a patch series with its base."""
+"""`swaplab kernel`: the kernels of the world `vm`: list, build, remove, and comparison of a patch
+series with its base.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,9 @@ def build(
     jobs: Compilers = 0,
     as_json: o.Json = False,
 ) -> None:
-    """Build a minimal arm64 kernel from the distribution's source or a tree; it is cached by the hash of all inputs."""
+    """Build a minimal arm64 kernel from the distribution's source or a tree; it is cached by the
+    hash of all inputs.
+    """
     built = building.build(building.Wanted(series, tree, tuple(patch), tuple(config), name, jobs or os.cpu_count() or 1), _print_status)
     _end_line()
     if as_json:
@@ -100,7 +104,9 @@ def compare(
     jobs: Compilers = 0,
     as_json: o.Json = False,
 ) -> None:
-    """Test whether a series of patches made launches faster: exit code 0 faster, 10 not separable, 11 slower."""
+    """Test whether a series of patches made launches faster: exit code 0 faster, 10 not separable,
+    11 slower.
+    """
     experiment = experiments.read(file, [*set, "run.on=vm"])
     experiments.refuse(experiment, path_for_message(file))
     comparison = ab.of_tree(tree, base, series, experiment, tuple(config), jobs or os.cpu_count() or 1, _print_status)

@@ -20,7 +20,9 @@ def list_kind(
     kind: Annotated[str, typer.Argument(metavar="KIND", help=" ".join(KINDS))],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """List policies, schemes, devices and so on: keys, descriptions, parameters with defaults, sources."""
+    """List policies, schemes, devices and so on: keys, descriptions, parameters with defaults,
+    sources.
+    """
     if kind not in KINDS:
         raise BadInput(f"list: unknown kind '{kind}'; expected one of: {' '.join(KINDS)}")
     entries = rows(kind)

@@ -1,4 +1,6 @@
-"""`swaplab new`: a new experiment file from a preset, or a new device file from a built-in device."""
+"""`swaplab new`: a new experiment file from a preset, or a new device file from a built-in
+device.
+"""
 
 from __future__ import annotations
 

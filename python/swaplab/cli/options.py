@@ -63,7 +63,9 @@ def reading(
 
 
 def split_list(values: list[str]) -> list[str]:
-    """Split comma-separated values of options that may be repeated. In `a:x=1,y=2,b`, `y=2` belongs to `a`."""
+    """Split comma-separated values of options that may be repeated. In `a:x=1,y=2,b`, `y=2` belongs
+    to `a`.
+    """
     pieces: list[str] = []
     for value in values:
         for at, piece in enumerate(value.split(",")):

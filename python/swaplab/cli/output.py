@@ -12,7 +12,9 @@ from swaplab.worlds.sweep.store import Store
 
 
 def write_result(result: Readable, folder: Path, name: str) -> None:
-    """Write `summary.json` and `report.html` of an analysis result to a new folder, and print the report's path."""
+    """Write `summary.json` and `report.html` of an analysis result to a new folder, and print the
+    report's path.
+    """
     store = Store(folder)
     store.finish({"report.html": report.page([(name, result)]).encode(), SUMMARY: (result.model_dump_json(indent=1) + "\n").encode()})
     print(f"report: {path_for_message(folder / 'report.html')}")

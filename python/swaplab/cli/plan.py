@@ -1,4 +1,6 @@
-"""`swaplab plan`: the memory size and swap scheme that a page trace or a user's launches need, with the evidence."""
+"""`swaplab plan`: the memory size and swap scheme that a page trace or a user's launches need, with
+the evidence.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,9 @@ def plan(
     output: Annotated[Path | None, typer.Option("-o", "--output", metavar="DIR", help="Write a folder with report.html here.")] = None,
     as_json: o.Json = False,
 ) -> None:
-    """Find the cheapest memory size and swap scheme that meet a target, and all Pareto-optimal choices."""
+    """Find the cheapest memory size and swap scheme that meet a target, and all Pareto-optimal
+    choices.
+    """
     aim, prices = Target.parse(target), plans.parse_prices(price)
     reading = o.reading(format, pages)
     info = TraceInfo.of(trace, reading)

@@ -1,4 +1,6 @@
-"""The argument for a program and its arguments, after `--` or from the first word that is not an option."""
+"""The argument for a program and its arguments, after `--` or from the first word that is not an
+option.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,9 @@ from contextlib import contextmanager, nullcontext
 
 @contextmanager
 def bar(label: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Show a bar; yields a listener for (done, total), or None if standard error is not a terminal."""
+    """Show a bar; yields a listener for (done, total), or None if standard error is not a
+    terminal.
+    """
     with _drawn(label) if sys.stderr.isatty() else nullcontext() as listener:
         yield listener
 

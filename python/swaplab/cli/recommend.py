@@ -31,7 +31,8 @@ def recommend(
     ] = None,
     as_json: o.Json = False,
 ) -> None:
-    """Recommend zram, swappiness, watermark and lmkd settings from finished runs, as a diff with its evidence.
+    """Recommend zram, swappiness, watermark and lmkd settings from finished runs, as a diff with
+    its evidence.
 
     Nothing is recommended if the evidence does not separate the options.
     """

@@ -1,4 +1,6 @@
-"""`swaplab replay`: a page trace under policies, schemes and memory sizes. The options build an experiment."""
+"""`swaplab replay`: a page trace under policies, schemes and memory sizes. The options build an
+experiment.
+"""
 
 from __future__ import annotations
 
@@ -107,7 +109,9 @@ def replay(
 
 
 def saved(experiment: Experiment) -> str:
-    """Format the experiment as TOML with the trace's absolute path, so that the file can be moved. Raises BadInput for standard input."""
+    """Format the experiment as TOML with the trace's absolute path, so that the file can be moved.
+    Raises BadInput for standard input.
+    """
     copy = experiment.model_copy(deep=True)
     trace = copy.workload.trace
     if trace == STANDARD_INPUT:

@@ -29,7 +29,8 @@ def rerun(
     jobs: o.Jobs = 0,
     as_json: o.Json = False,
 ) -> None:
-    """Run a finished run's experiment again and compare row by row: simulated and virtual rows exactly, measured ones by their intervals.
+    """Run a finished run's experiment again and compare row by row: simulated and virtual rows
+    exactly, measured ones by their intervals.
 
     Exit code 1 if they differ.
     """

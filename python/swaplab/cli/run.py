@@ -46,7 +46,9 @@ def run_experiment(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="World kernel: print every change to the machine and make none.")] = False,
     as_json: o.Json = False,
 ) -> None:
-    """Run an experiment in its worlds; print a table, and with -o write the document and a report."""
+    """Run an experiment in its worlds; print a table, and with -o write the document and a
+    report.
+    """
     changes = [*set, *([f"run.on={o.split_list(on)}"] if on else [])]
     experiment = experiments.read(file, changes)
     if resume and output is None:
@@ -66,7 +68,9 @@ def run_experiment(
 def run_and_write(
     experiment: Experiment, options: Options, output: Path | None, resume: bool = False, cluster: str = "", place: str = "experiment"
 ) -> Outcome:
-    """Run an experiment, and with `output` write the run folder, whose path is checked before any work."""
+    """Run an experiment, and with `output` write the run folder, whose path is checked before any
+    work.
+    """
     many = len(experiments.points(experiment, place)) > 1
     runner: Runner | None = None
     if cluster:

@@ -8,7 +8,9 @@ from swaplab.core.files import printable
 
 
 def print_columns(rows: Sequence[tuple[str, ...]], left: tuple[int, ...] = ()) -> None:
-    """Print rows in columns, right-aligned except those in `left`. Lines are not truncated or wrapped; control characters are replaced."""
+    """Print rows in columns, right-aligned except those in `left`. Lines are not truncated or
+    wrapped; control characters are replaced.
+    """
     rows = [tuple(printable(cell) for cell in row) for row in rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:

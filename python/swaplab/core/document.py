@@ -19,7 +19,9 @@ MANIFEST = "manifest.json"
 
 
 def read(place: str | os.PathLike[str]) -> Document:
-    """Read the document of a run folder, or of a JSON file that a command printed. Raises BadInput, also for another schema version."""
+    """Read the document of a run folder, or of a JSON file that a command printed. Raises BadInput,
+    also for another schema version.
+    """
     path = Path(place)
     file = path / SUMMARY if path.is_dir() else path
     text = read_text(file, "a run folder or the JSON document of a run")
@@ -34,13 +36,15 @@ def dumped(document: Document) -> str:
 
 
 def manifest(document: Document) -> str:
-    """The manifest, which identifies a run and allows rerunning it: the document without its rows."""
+    """The manifest, which identifies a run and allows rerunning it: the document without its
+    rows.
+    """
     return document.model_dump_json(by_alias=True, indent=1, exclude={"rows"}) + "\n"
 
 
 def read_table(run: str | os.PathLike[str], table: str) -> pl.DataFrame:
-    """Read a parquet table of a run folder: launches, queue_waits, timeline, kills, tracepoints, swap_entries,
-    traffic, energy or results."""
+    """Read a parquet table of a run folder: launches, queue_waits, timeline, kills, tracepoints,
+    swap_entries, traffic, energy or results."""
     path = Path(run) / f"{table}.parquet"
     if not path.is_file():
         raise BadInput(f"{path_for_message(path)}: not there; expected a run folder of `swaplab run -o` whose world has this table")
@@ -51,14 +55,18 @@ def read_table(run: str | os.PathLike[str], table: str) -> pl.DataFrame:
 
 
 def run_name(place: str | os.PathLike[str]) -> str:
-    """The name of a run: that of its folder without the time, or that of its file. Bytes that are not UTF-8 are escaped."""
+    """The name of a run: that of its folder without the time, or that of its file. Bytes that are
+    not UTF-8 are escaped.
+    """
     path = Path(place)
     stem = path.resolve().name if path.is_dir() else path.stem
     return path_for_message(re.sub(r"^\d{8}T\d{6}Z-", "", stem))
 
 
 def figure(row: Row, path: str) -> float | None:
-    """The figure at a path in the row, such as `launches.delay_ms.mean` or `media.flash.write_bytes`; None where it is unknown."""
+    """The figure at a path in the row, such as `launches.delay_ms.mean` or
+    `media.flash.write_bytes`; None where it is unknown.
+    """
     at: object = row
     for part in path.split("."):
         if at is None:
@@ -72,7 +80,9 @@ GROUPS = ("memory", "paging", "time", "launches", "energy")
 
 
 def frame(document: Document) -> pl.DataFrame:
-    """A frame with the rows of the document: columns for what identifies a row, the varied values, and every figure by its path."""
+    """A frame with the rows of the document: columns for what identifies a row, the varied values,
+    and every figure by its path.
+    """
     rows = [_columns(row) for row in document.rows]
     names = dict.fromkeys(name for row in rows for name in row)
     return pl.DataFrame([{name: row.get(name) for name in names} for row in rows], infer_schema_length=None, strict=False)

@@ -1,4 +1,6 @@
-"""Experiments: reading, resolving by the core, varying and saving. All functions use the generated classes."""
+"""Experiments: reading, resolving by the core, varying and saving. All functions use the generated
+classes.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,15 @@ Point = dict[str, Scalar]
 _POINTS = TypeAdapter(list[Point])
 
 PRESETS = Path(__file__).parents[1] / "presets"
-#: Traces of real programs that come with swaplab, by the name that `workload.trace` may give (data/PROVENANCE.md).
+#: Traces of real programs that come with swaplab, by the name that `workload.trace` may give
+#: (data/PROVENANCE.md).
 BUNDLED = {path.stem: path for path in sorted((Path(__file__).parents[1] / "data").glob("*.slt"))}
 
 
 def read(path: str | os.PathLike[str], set: list[str] | None = None) -> Experiment:
-    """Read and resolve a file or preset with `KEY=VALUE` changes. Files that it names are looked up in its folder first."""
+    """Read and resolve a file or preset with `KEY=VALUE` changes. Files that it names are looked up
+    in its folder first.
+    """
     place = Path(path)
     if not place.exists() and (preset := PRESETS / f"{path}.toml").is_file():
         place = preset
@@ -37,7 +42,9 @@ def read(path: str | os.PathLike[str], set: list[str] | None = None) -> Experime
 
 
 def parse(text: str, place: str = "experiment", set: list[str] | None = None) -> Experiment:
-    """Parse and resolve a TOML text (JSON if `place` ends in .json). Raises BadInput with the line or key."""
+    """Parse and resolve a TOML text (JSON if `place` ends in .json). Raises BadInput with the line
+    or key.
+    """
     return Experiment.model_validate_json(_core.experiment_read(place, text, set or []))
 
 
@@ -47,7 +54,9 @@ def resolve(experiment: Experiment, place: str = "experiment") -> Experiment:
 
 
 def build(**tables: object) -> Experiment:
-    """Resolve an experiment given as keyword arguments, which are the tables of the file. Raises BadInput."""
+    """Resolve an experiment given as keyword arguments, which are the tables of the file. Raises
+    BadInput.
+    """
     place = "experiment"
     try:
         return resolve(Experiment.model_validate(tables), place)
@@ -63,7 +72,9 @@ def dumped(experiment: BaseModel) -> str:
 
 
 def toml(experiment: Experiment) -> str:
-    """The experiment as the text of a file, without values that are defaults. `read` gives the same experiment."""
+    """The experiment as the text of a file, without values that are defaults. `read` gives the same
+    experiment.
+    """
     table = json.loads(experiment.model_dump_json(by_alias=True, exclude_none=True, exclude_defaults=True))
     if isinstance(machine := table.get("machine"), dict):
         base = next((json.loads(row.model_dump_json()) for row in machines() if row.key == experiment.machine.base), None)

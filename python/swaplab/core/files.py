@@ -37,7 +37,9 @@ def path_for_message(path: str | os.PathLike[str]) -> str:
 
 
 def utf8_name(path: str | os.PathLike[str]) -> str:
-    """The text of a path that an experiment names. Raises BadInput for one that is not UTF-8, as experiments are text."""
+    """The text of a path that an experiment names. Raises BadInput for one that is not UTF-8, as
+    experiments are text.
+    """
     name = os.fspath(path)
     try:
         name.encode("utf-8")
@@ -47,8 +49,9 @@ def utf8_name(path: str | os.PathLike[str]) -> str:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name beside it, then rename. A device or a pipe (`/dev/null`) is written to, a link stays a link.
-    A new file is readable as the user's umask says, one that is replaced as it was."""
+    """Write a file under a temporary name beside it, then rename. A device or a pipe (`/dev/null`)
+    is written to, a link stays a link. A new file is readable as the user's umask says, one that is
+    replaced as it was."""
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
             path.write_bytes(content)
@@ -77,7 +80,8 @@ def try_output(path: Path) -> None:
     if path.is_dir():
         raise BadInput(f"{path_for_message(path)}: Is a directory; expected a place to write the file")
     try:
-        if path.exists() and not path.is_file():  # a pipe that is opened and closed would end for its reader
+        # a pipe that is opened and closed would end for its reader
+        if path.exists() and not path.is_file():
             if not os.access(path, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             return

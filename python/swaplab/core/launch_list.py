@@ -1,4 +1,6 @@
-"""A CSV of app launches from anywhere, as the list of launches that swaplab reads: columns are mapped by name."""
+"""A CSV of app launches from anywhere, as the list of launches that swaplab reads: columns are
+mapped by name.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from swaplab.core.files import path_for_message
 
 #: What a launch list says, by the column that swaplab's own format has for it.
 MEANINGS = {"time": "t_s", "app": "app", "category": "category", "foreground": "fg_s"}
-#: Where no column says how long an app stays in front: until the next launch, at most so many seconds (assumed).
+#: Where no column says how long an app stays in front: until the next launch, at most so many
+#: seconds (assumed).
 LONGEST_S = 300.0
 #: Lines that memory samples have and a CSV has not (docs/how-to/capture.md).
 SAMPLES = re.compile(rb"^(@ \d|\*\* MEMINFO in pid |(MemTotal|MemFree):? +\d)", re.MULTILINE)
@@ -24,7 +27,9 @@ AT, LINE = "\0at", "\0line"
 
 
 def parse_columns(text: str | None) -> dict[str, str]:
-    """`time=when,app=package`: the file's column for each meaning. The others have swaplab's own column. Raises BadInput."""
+    """`time=when,app=package`: the file's column for each meaning. The others have swaplab's own
+    column. Raises BadInput.
+    """
     columns = dict(MEANINGS)
     for part in (text or "").split(","):
         meaning, equals, column = (word.strip() for word in part.partition("="))
@@ -37,7 +42,9 @@ def parse_columns(text: str | None) -> dict[str, str]:
 
 
 def refuse_samples(source: Path) -> None:
-    """Raise BadInput for samples of a phone's memory, which have no list of launches but from which a phone can be fitted."""
+    """Raise BadInput for samples of a phone's memory, which have no list of launches but from which
+    a phone can be fitted.
+    """
     try:
         with source.open("rb") as file:
             head = file.read(HEAD_BYTES)
@@ -52,8 +59,8 @@ def refuse_samples(source: Path) -> None:
 
 
 def convert(source: Path, target: Path, columns: dict[str, str], first: int | None = None) -> int:
-    """Write the `first` launches of `source` to `target` as swaplab's own format has them; returns how many there are. Times are seconds
-    or dates as ISO 8601 writes them. Raises BadInput."""
+    """Write the `first` launches of `source` to `target` as swaplab's own format has them; returns
+    how many there are. Times are seconds or dates as ISO 8601 writes them. Raises BadInput."""
     try:
         table = pl.read_csv(source, infer_schema=False)
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -92,7 +99,9 @@ def convert(source: Path, target: Path, columns: dict[str, str], first: int | No
 
 
 def _seconds(values: pl.Series) -> pl.Series:
-    """Seconds of numbers; where there is no number, of dates, since 1970 (UTC where they name no zone). Null for what is neither."""
+    """Seconds of numbers; where there is no number, of dates, since 1970 (UTC where they name no
+    zone). Null for what is neither.
+    """
     numbers = values.cast(pl.Float64, strict=False)
     if numbers.null_count() < len(values):
         return numbers

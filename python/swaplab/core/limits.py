@@ -6,13 +6,14 @@ import resource
 
 from swaplab.core.errors import NotSupported
 
-#: polars, rayon and the renderer of charts open about 25 files at once, two workers and their pipes some more.
+#: polars, rayon and the renderer of charts open about 25 files at once, two workers and their pipes
+#: some more.
 LEAST_FILES = 64
 
 
 def check_limits() -> None:
-    """Raises NotSupported where a limit is too low: with few files or a limited address space polars hangs, and V8, which draws the charts,
-    aborts."""
+    """Raises NotSupported where a limit is too low: with few files or a limited address space
+    polars hangs, and V8, which draws the charts, aborts."""
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if files != resource.RLIM_INFINITY and files < LEAST_FILES:
         raise NotSupported(f"this process may open {files} files; expected at least {LEAST_FILES} (ulimit -n)")

@@ -1,7 +1,7 @@
 """Page-replacement policies written in Python: the functions that the core calls.
 
-A policy is a class with three methods (`docs/how-to/policy-author.md`). Users name it by file, `./mine.py:Mine`, or hand the class
-itself to `Trace.replay`.
+A policy is a class with three methods (`docs/how-to/policy-author.md`). Users name it by file,
+`./mine.py:Mine`, or hand the class itself to `Trace.replay`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ _given: dict[str, type] = {}
 
 @dataclass(frozen=True)
 class Setup:
-    """What a policy is built for: pages are numbered below `pages`; `*_ns` is what moving one page costs, in nanoseconds."""
+    """What a policy is built for: pages are numbered below `pages`; `*_ns` is what moving one page
+    costs, in nanoseconds.
+    """
 
     pages: int
     frames: int
@@ -37,16 +39,22 @@ class Setup:
 
 
 class Policy(Protocol):
-    """The three methods. Parameters that users may give are keyword-only arguments of `__init__(self, setup, *, bits=1)`."""
+    """The three methods. Parameters that users may give are keyword-only arguments of
+    `__init__(self, setup, *, bits=1)`.
+    """
 
     def referenced(self, pages: Sequence[int], ops: bytes) -> None:
-        """Pages in the order in which they were referenced since the last call; ops: 0 read, 1 write, 2 instruction fetch.
+        """Pages in the order in which they were referenced since the last call; ops: 0 read, 1
+        write, 2 instruction fetch.
 
-        A page that the policy does not hold has just come into memory. `pages` is a memory view of 32-bit numbers.
+        A page that the policy does not hold has just come into memory. `pages` is a memory view of
+        32-bit numbers.
         """
 
     def reclaim(self, incoming: int | None, pages: Pages) -> int | Sequence[int]:
-        """The page that leaves memory, or several; `incoming` is the one that needs the frame. `pages` tells their state."""
+        """The page that leaves memory, or several; `incoming` is the one that needs the frame.
+        `pages` tells their state.
+        """
 
     def forget(self, pages: Sequence[int]) -> None:
         """Pages that no longer exist, in memory or not."""
@@ -60,7 +68,9 @@ class Unfit(Exception):
 
 
 def key_of(policy: str | type) -> str:
-    """The key of a policy given by key or as a class. A class is registered under its name in this process."""
+    """The key of a policy given by key or as a class. A class is registered under its name in this
+    process.
+    """
     if isinstance(policy, str):
         return policy
     _given[policy.__qualname__] = policy
@@ -95,7 +105,9 @@ def read(file: str) -> list[tuple[str, type]]:
 
 
 def describe(policy: type) -> tuple[str, str, list[tuple[str, str]]]:
-    """The first line of the class's docstring, the signal that it needs, and its parameters with defaults."""
+    """The first line of the class's docstring, the signal that it needs, and its parameters with
+    defaults.
+    """
     missing = [method for method in METHODS if not callable(getattr(policy, method, None))]
     if missing:
         raise Unfit(f"no method '{missing[0]}'", "a class with " + ", ".join(METHODS))

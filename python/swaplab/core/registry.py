@@ -33,7 +33,9 @@ class Parameter(BaseModel):
 
 
 class Entry(BaseModel):
-    """An entry of a registry. Properties of its kind (a policy's signal, a scheme's medium and worlds) are attributes too."""
+    """An entry of a registry. Properties of its kind (a policy's signal, a scheme's medium and
+    worlds) are attributes too.
+    """
 
     model_config = ConfigDict(extra="allow")
 

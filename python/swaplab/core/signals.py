@@ -11,7 +11,9 @@ STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def stop_on_signals() -> None:
-    """Make SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt, so that every `finally` runs. An ignored signal (`nohup`) stays ignored."""
+    """Make SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt, so that every `finally` runs. An
+    ignored signal (`nohup`) stays ignored.
+    """
 
     def stop(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
@@ -25,8 +27,9 @@ def stop_on_signals() -> None:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Signals that end a run wait until the block ends: for what must not be half done, and for what would lose them. An exception raised
-    while a child with a `preexec_fn` is forked may be lost: Python ignores it in the functions that it calls around a fork."""
+    """Signals that end a run wait until the block ends: for what must not be half done, and for
+    what would lose them. An exception raised while a child with a `preexec_fn` is forked may be
+    lost: Python ignores it in the functions that it calls around a fork."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

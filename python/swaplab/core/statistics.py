@@ -1,7 +1,8 @@
-"""Every interval, test and verdict of swaplab. Reports, `compare`, `plan`, `recommend` and the papers' measures all use this module.
+"""Every interval, test and verdict of swaplab. Reports, `compare`, `plan`, `recommend` and the
+papers' measures all use this module.
 
-Intervals are 95 % unless a caller gives another level. Comparisons within one world are paired by seed, which removes what users differ
-in; comparisons between worlds or runs are not.
+Intervals are 95 % unless a caller gives another level. Comparisons within one world are paired by
+seed, which removes what users differ in; comparisons between worlds or runs are not.
 """
 
 from __future__ import annotations
@@ -61,13 +62,16 @@ def mean_interval(values: Sequence[float], level: float = LEVEL) -> Interval | N
 
 
 def paired_difference(first: Mapping[int, float], second: Mapping[int, float], level: float = LEVEL) -> Interval | None:
-    """Student's interval of the mean of second - first over the seeds that both have; None for fewer than two."""
+    """Student's interval of the mean of second - first over the seeds that both have; None for
+    fewer than two.
+    """
     return mean_interval([second[seed] - first[seed] for seed in first if seed in second], level)
 
 
 def unpaired_difference(first: float, first_interval: Interval | None, second: float, second_interval: Interval | None) -> Interval | None:
-    """The interval of second - first for two independent figures of which only values and intervals are known: the distances to the near
-    and far ends are combined in quadrature (Newcombe 1998, method 10). None where a figure has no interval."""
+    """The interval of second - first for two independent figures of which only values and intervals
+    are known: the distances to the near and far ends are combined in quadrature (Newcombe 1998,
+    method 10). None where a figure has no interval."""
     if first_interval is None or second_interval is None:
         return None
     down = math.hypot(second - second_interval.low, first_interval.high - first)
@@ -76,7 +80,9 @@ def unpaired_difference(first: float, first_interval: Interval | None, second: f
 
 
 def welch_difference(first: Sequence[float], second: Sequence[float], level: float = LEVEL) -> Interval | None:
-    """Welch's interval of mean(second) - mean(first) for independent samples; None if one has fewer than two values."""
+    """Welch's interval of mean(second) - mean(first) for independent samples; None if one has fewer
+    than two values.
+    """
     if min(len(first), len(second)) < 2:
         return None
     parts = [variance(values) / len(values) for values in (first, second)]
@@ -89,8 +95,8 @@ def welch_difference(first: Sequence[float], second: Sequence[float], level: flo
 
 
 def bootstrap(units: int, statistic: Callable[[Sequence[int]], float], level: float = LEVEL, seed: int = 0) -> Interval | None:
-    """Percentile bootstrap: `statistic` of the numbers of units drawn with replacement, each with all that it did. None for one unit, which
-    says nothing about others."""
+    """Percentile bootstrap: `statistic` of the numbers of units drawn with replacement, each with
+    all that it did. None for one unit, which says nothing about others."""
     if units < 2:
         return None
     dice = random.Random(seed)
@@ -104,7 +110,9 @@ Estimate = tuple[float, Interval | None]
 
 
 def kendall(left: Sequence[Estimate], right: Sequence[Estimate]) -> float:
-    """Kendall's tau-b of two rankings of the same items; NaN if one of them is all ties. Figures whose intervals overlap are tied."""
+    """Kendall's tau-b of two rankings of the same items; NaN if one of them is all ties. Figures
+    whose intervals overlap are tied.
+    """
 
     def order(left_figure: Estimate, right_figure: Estimate) -> int:
         if left_figure[1] is not None and right_figure[1] is not None and not separates(left_figure[1], right_figure[1]):
@@ -125,8 +133,8 @@ def kendall(left: Sequence[Estimate], right: Sequence[Estimate]) -> float:
 
 
 def pareto(points: Sequence[tuple[float, float]]) -> list[int]:
-    """Indices of the points that no other beats in both coordinates (less is better), by rising first coordinate; of equals, the
-    earliest."""
+    """Indices of the points that no other beats in both coordinates (less is better), by rising
+    first coordinate; of equals, the earliest."""
     front, best = [], math.inf
     for index in sorted(range(len(points)), key=lambda at: (points[at], at)):
         if points[index][1] < best:
@@ -136,7 +144,9 @@ def pareto(points: Sequence[tuple[float, float]]) -> list[int]:
 
 
 def student(level: float, freedom: int) -> float:
-    """The value that Student's t with `freedom` degrees stays within, on both sides, with probability `level`; by bisection."""
+    """The value that Student's t with `freedom` degrees stays within, on both sides, with
+    probability `level`; by bisection.
+    """
     if freedom > 2000:
         return NormalDist().inv_cdf((1 + level) / 2)
     low, high = 0.0, 1.0

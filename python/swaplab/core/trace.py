@@ -19,7 +19,9 @@ SLT = b"swaplab\0"
 
 
 class TraceInfo(BaseModel):
-    """The properties of a trace: counts, footprint, classes, filter, provenance. Other keys are kept."""
+    """The properties of a trace: counts, footprint, classes, filter, provenance. Other keys are
+    kept.
+    """
 
     model_config = ConfigDict(extra="allow")
 
@@ -50,7 +52,9 @@ class Curve(BaseModel):
 
 
 def as_json(reading: Reading | None, *traces: Path) -> str:
-    """The options for reading `traces` in the form of the core. Raises BadInput for an option that has no effect on one of them."""
+    """The options for reading `traces` in the form of the core. Raises BadInput for an option that
+    has no effect on one of them.
+    """
     if reading is None:
         return "{}"
     given = list(reading.model_dump(exclude_none=True))
@@ -63,7 +67,9 @@ def as_json(reading: Reading | None, *traces: Path) -> str:
 
 
 def is_slt(trace: Path) -> bool:
-    """Whether a file is in the native format. False for a file that cannot be read, whose reader reports the error."""
+    """Whether a file is in the native format. False for a file that cannot be read, whose reader
+    reports the error.
+    """
     try:
         with trace.open("rb") as file:
             return trace.is_file() and file.read(len(SLT)) == SLT
@@ -72,12 +78,16 @@ def is_slt(trace: Path) -> bool:
 
 
 def lru_curve(trace: Path, reading: Reading | None = None, mapping: str = "follow", sample: float = 1.0) -> Curve:
-    """LRU's exact misses at every size by reuse distances; `sample` below 1 is the share of sampled pages (SHARDS, FAST '15)."""
+    """LRU's exact misses at every size by reuse distances; `sample` below 1 is the share of sampled
+    pages (SHARDS, FAST '15).
+    """
     return Curve.model_validate_json(_core.mrc(trace, as_json(reading, trace), mapping, sample))
 
 
 def to_parquet(trace: Path, reading: Reading | None, output: Path) -> None:
-    """Write a trace as parquet, as a stream: columns `page` (UInt64), `op`, and `app`, `class` where they are known."""
+    """Write a trace as parquet, as a stream: columns `page` (UInt64), `op`, and `app`, `class`
+    where they are known.
+    """
     refuse_overwrite(output, [trace])
     if not output.absolute().parent.is_dir():
         raise BadInput(f"{path_for_message(output.parent)}: no such folder; expected one to write {output.name} into")

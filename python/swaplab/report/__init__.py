@@ -1,4 +1,6 @@
-"""Reports: figures and the offline HTML page. They are made from typed documents and results; nothing is run or written here."""
+"""Reports: figures and the offline HTML page. They are made from typed documents and results;
+nothing is run or written here.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,9 @@ __all__ = ["page", "sections"]
 def page(documents: Sequence[tuple[str, Readable]], title: str = "", extra: Sequence[Section] = (), glance: Sequence[Row] = ()) -> str:
     """Render one HTML page for named documents.
 
-    `extra` are additional sections, such as a comparison with a paper's figures. `glance`: rows of a simulated phone for the summary table
-    of the first section, for a result that has no rows itself.
+    `extra` are additional sections, such as a comparison with a paper's figures. `glance`: rows of
+    a simulated phone for the summary table of the first section, for a result that has no rows
+    itself.
     """
     if not documents:
         raise BadInput("report: no document; expected at least one")

@@ -1,4 +1,6 @@
-"""The report section of a miss-ratio curve, and the size beyond which more memory has little effect."""
+"""The report section of a miss-ratio curve, and the size beyond which more memory has little
+effect.
+"""
 
 from __future__ import annotations
 

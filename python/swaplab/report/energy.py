@@ -1,4 +1,6 @@
-"""The report section of `swaplab papers energy`: the energy of each swap medium, by part (DR.Swap, equations 1 to 14)."""
+"""The report section of `swaplab papers energy`: the energy of each swap medium, by part (DR.Swap,
+equations 1 to 14).
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,9 @@ from swaplab.report.sections import all_sections
 
 
 def static_files(documents: Sequence[tuple[str, Readable]]) -> dict[str, bytes]:
-    """Draw every figure of the page as `<figure>.svg` and `<figure>.png`. Returns the contents by file name."""
+    """Draw every figure of the page as `<figure>.svg` and `<figure>.png`. Returns the contents by
+    file name.
+    """
     files: dict[str, bytes] = {}
     for section in all_sections(documents):
         for figure in section.figures:

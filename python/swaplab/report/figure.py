@@ -1,6 +1,8 @@
-"""A figure of a report: two drawings of a chart (for wide and narrow screens), a sentence that says how to read it, and its data.
+"""A figure of a report: two drawings of a chart (for wide and narrow screens), a sentence that says
+how to read it, and its data.
 
-Drawings are static SVG made by vl-convert. They need no script and can be printed; the page shows the one that fits the screen's width.
+Drawings are static SVG made by vl-convert. They need no script and can be printed; the page shows
+the one that fits the screen's width.
 """
 
 from __future__ import annotations
@@ -18,11 +20,13 @@ from swaplab.report.theme import ROLES, JsonObject, altair_config
 
 T = TypeVar("T")
 
-#: Altair's Vega-Lite version (major.minor), which vl-convert needs because its default is its newest version.
+#: Altair's Vega-Lite version (major.minor), which vl-convert needs because its default is its
+#: newest version.
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 
 
-#: Redundant parts of Vega's SVG: empty paths, and attributes that the page's style sheet sets for all drawings.
+#: Redundant parts of Vega's SVG: empty paths, and attributes that the page's style sheet sets for
+#: all drawings.
 REDUNDANT = re.compile(
     r'<path class="(?:fore|back)ground"[^>]*? d="(?:|M0,0h[\d.]+v[\d.]+h-[\d.]+Z)"[^>]*/>'
     r'| font-family="[^"]*"| aria-roledescription="[^"]*"| pointer-events="none"| opacity="1"| stroke-width="1"'
@@ -41,8 +45,8 @@ class Drawings:
 class Figure:
     """A chart with its texts and data.
 
-    `key` names its anchor and files; `reading` is a sentence that says how to read it; `data` is the content of the CSV. Colors of the
-    charts are the light ones.
+    `key` names its anchor and files; `reading` is a sentence that says how to read it; `data` is
+    the content of the CSV. Colors of the charts are the light ones.
     """
 
     key: str
@@ -70,13 +74,16 @@ class Figure:
         return png
 
     def inline(self) -> Drawings:
-        """Draw both charts for the page: with the page's color variables, unique ids, and sizes that follow the column."""
+        """Draw both charts for the page: with the page's color variables, unique ids, and sizes
+        that follow the column.
+        """
         return Drawings(_for_page(_draw(self.wide), f"{self.key}-w"), _for_page(_draw(self.narrow), f"{self.key}-n"))
 
 
 def _spec(chart: alt.TopLevelMixin, opaque: bool = False) -> JsonObject:
     with alt.data_transformers.enable("default", max_rows=None):
-        # Validation against the schema of Vega-Lite takes longer than drawing. The tests validate every kind of chart.
+        # Validation against the schema of Vega-Lite takes longer than drawing. The tests validate
+        # every kind of chart.
         spec: JsonObject = chart.to_dict(validate=False)
     spec = without_control(spec)
     spec["config"] = altair_config() | ({"background": ROLES["paper"][0]} if opaque else {})
@@ -84,7 +91,9 @@ def _spec(chart: alt.TopLevelMixin, opaque: bool = False) -> JsonObject:
 
 
 def without_control(value: T) -> T:
-    """Remove control characters from a chart's description: SVG does not allow them, and the renderer would abort."""
+    """Remove control characters from a chart's description: SVG does not allow them, and the
+    renderer would abort.
+    """
     match value:
         case str():
             return printable(value)  # type: ignore[return-value]
@@ -103,7 +112,9 @@ def _draw(chart: alt.TopLevelMixin, opaque: bool = False) -> str:
 
 
 def _for_page(svg: str, prefix: str) -> str:
-    """Prepare an SVG for the page: theme colors, unique ids, a viewBox instead of a fixed size, no redundant parts."""
+    """Prepare an SVG for the page: theme colors, unique ids, a viewBox instead of a fixed size, no
+    redundant parts.
+    """
     svg = REDUNDANT.sub("", svg)
     for role, (light, _) in ROLES.items():
         svg = re.sub(re.escape(light) + r"\b", f"var(--{role})", svg, flags=re.IGNORECASE)
@@ -113,5 +124,6 @@ def _for_page(svg: str, prefix: str) -> str:
     style = f' style="max-width:{float(width.group(1)):.0f}px"' if width else ""
     head, rest = svg.split(">", 1)
     head = re.sub(r'\s(width|height|class|style)="[^"]*"', "", head)
-    # For a screen reader it is one image, named by the figure's title and reading. The marks' labels are for the tooltip.
+    # For a screen reader it is one image, named by the figure's title and reading. The marks'
+    # labels are for the tooltip.
     return f'{head} class="drawing" role="img" aria-labelledby="{prefix[:-2]}-title {prefix[:-2]}-reading"{style}>{rest}'

@@ -1,4 +1,6 @@
-"""The files of a run folder: report.html, summary.json, manifest.json, tables and, for launches, report.pftrace."""
+"""The files of a run folder: report.html, summary.json, manifest.json, tables and, for launches,
+report.pftrace.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from swaplab.report import perfetto, worst
 
 
 def files_of(document: Document, tables: dict[str, pl.DataFrame]) -> dict[str, bytes]:
-    """Build every file by name. The document is the last one, so a folder that has it is complete."""
+    """Build every file by name. The document is the last one, so a folder that has it is
+    complete.
+    """
     files = {f"{name}.parquet": parquet_bytes(frame) for name, frame in tables.items()}
     files["results.parquet"] = parquet_bytes(documents.frame(document))
     if all(name in tables for name in perfetto.NEEDED):

@@ -1,4 +1,6 @@
-"""The summary of a simulated phone's section: whether memory was tight, effects for the user, costs, and their certainty."""
+"""The summary of a simulated phone's section: whether memory was tight, effects for the user,
+costs, and their certainty.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def table(rows: Sequence[Labelled]) -> Table:
 
 
 def summarized(section: Section, rows: Sequence[Labelled]) -> Section:
-    """Return a section about these rows with the summary table, and with the sentence whether memory was tight."""
+    """Return a section about these rows with the summary table, and with the sentence whether
+    memory was tight.
+    """
     return replace(section, glance=table(rows), evidence=[*lines(rows)[:1], *section.evidence])
 
 
@@ -48,7 +52,9 @@ def _delay(row: Row) -> str:
 
 
 def _years(row: Row) -> str:
-    """Format the years until the endurance of the flash is used up; "no writes" if nothing is written to it."""
+    """Format the years until the endurance of the flash is used up; "no writes" if nothing is
+    written to it.
+    """
     wear = next((use.wear for medium, use in row.media.items() if medium == "flash"), None)
     years = wear.years_to_endurance if wear is not None else None
     if years is None:
@@ -57,7 +63,9 @@ def _years(row: Row) -> str:
 
 
 def lines(rows: Sequence[Labelled]) -> list[str]:
-    """Describe whether memory was tight, and the changes from the first design to those with least delay and fewest cold starts."""
+    """Describe whether memory was tight, and the changes from the first design to those with least
+    delay and fewest cold starts.
+    """
     tight = [entry.label for entry in rows if (entry.row.phone or PhoneDetail()).memory_was_tight]
     sentences = ["Memory was never tight." if not tight else f"Memory was tight under {len(tight)} of {len(rows)} designs."]
     timed = [entry for entry in rows if entry.row.launches is not None and entry.row.launches.delay_ms is not None]

@@ -1,4 +1,6 @@
-"""The report section of launches on a real kernel, measured or under virtual time, with the machine and the calibration."""
+"""The report section of launches on a real kernel, measured or under virtual time, with the machine
+and the calibration.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ def section(document: Document, rows: Sequence[Row], key: str) -> Section:
 
 
 def _release(document: Document, world: str) -> str:
-    """Return the kernel release: for the world vm the guest's, from the document's versions; else the machine's."""
+    """Return the kernel release: for the world vm the guest's, from the document's versions; else
+    the machine's.
+    """
     if world == "vm":
         releases = [text for name, text in document.versions.items() if name.startswith("vm ") and name.endswith(": release")]
         return ", ".join(f"Linux {release}" for release in releases)

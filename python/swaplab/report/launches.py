@@ -1,4 +1,6 @@
-"""Figures and tables for all worlds with launches: delays, classes of perceived delay, bytes moved, energy, wear, memory."""
+"""Figures and tables for all worlds with launches: delays, classes of perceived delay, bytes moved,
+energy, wear, memory.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def invalid_lines(rows: Sequence[Labelled]) -> list[str]:
 
 
 def spread_of(entry: Labelled, name: str) -> Spread | None:
-    """Return the distribution `delay_ms`, `cold_ms` or `resume_ms` of a row; None if there is none."""
+    """Return the distribution `delay_ms`, `cold_ms` or `resume_ms` of a row; None if there is
+    none.
+    """
     launches = entry.row.launches
     spreads = {"delay_ms": launches.delay_ms, "cold_ms": launches.cold_ms, "resume_ms": launches.resume_ms} if launches is not None else {}
     return spreads.get(name)
@@ -81,7 +85,9 @@ def times(rows: Sequence[Labelled], key: str) -> Figure | None:
 
 
 def design_axis(limit: int = 260) -> alt.Axis:
-    """Make an axis of design names. Names longer than `limit` pixels end in an ellipsis; the table has the full names."""
+    """Make an axis of design names. Names longer than `limit` pixels end in an ellipsis; the table
+    has the full names.
+    """
     return alt.Axis(ticks=False, domain=False, labelColor=colour("ink"), labelLimit=limit)
 
 
@@ -95,7 +101,9 @@ def parts_figure(
     is_stacked: bool = True,
     is_share: bool = False,
 ) -> Figure | None:
-    """Draw bars of (design, part, value). `is_stacked`: the parts are parts of a sum. `is_share`: each bar is 100 %."""
+    """Draw bars of (design, part, value). `is_stacked`: the parts are parts of a sum. `is_share`:
+    each bar is 100 %.
+    """
     if not any(value for _, _, value in rows):
         return None
     data = pl.DataFrame(rows, schema={"design": pl.String, "part": pl.String, "value": pl.Float64}, orient="row")
@@ -179,7 +187,9 @@ def text_of_number(value: float | None) -> str:
 
 
 def wear_table(rows: Sequence[Labelled]) -> list[Table]:
-    """Build the table of wear of each written medium: cycles per day, and years until its endurance is used up at this beat."""
+    """Build the table of wear of each written medium: cycles per day, and years until its endurance
+    is used up at this beat.
+    """
     columns = ["design", "medium", "device", "written, MiB", "cycles a day", "endurance, cycles", "years to endurance"]
     cells = []
     for entry in rows:

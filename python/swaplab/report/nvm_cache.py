@@ -1,4 +1,6 @@
-"""The report section of `swaplab papers nvm-cache`: storage accesses by size, replacement and admission (Kim & Bahn, Section IV)."""
+"""The report section of `swaplab papers nvm-cache`: storage accesses by size, replacement and
+admission (Kim & Bahn, Section IV).
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def _size(size: int) -> str:
 
 
 def _admission(frame: pl.DataFrame) -> list[str]:
-    """Describe the sizes at which each admission condition is better than admitting always, and those at which it is worse."""
+    """Describe the sizes at which each admission condition is better than admitting always, and
+    those at which it is worse.
+    """
     on = ["fill", "replacement", "size_bytes"]
     always = frame.filter(pl.col("admission") == "always").select(*on, always="storage")
     lines = []

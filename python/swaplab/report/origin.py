@@ -1,4 +1,6 @@
-"""The provenance of a document's figures (traces, launches, devices, the measuring machine), and the labels of rows in tables."""
+"""The provenance of a document's figures (traces, launches, devices, the measuring machine), and
+the labels of rows in tables.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ class Labelled:
 
 
 def labelled(rows: Sequence[Row]) -> list[Labelled]:
-    """Label each row with its design, the varied keys of its point, and its kind if kinds differ."""
+    """Label each row with its design, the varied keys of its point, and its kind if kinds
+    differ.
+    """
     kinds = {row.kind for row in rows}
     varied = {key for row in rows for key in row.point if len({str(other.point.get(key)) for other in rows}) > 1}
     entries = []

@@ -1,4 +1,6 @@
-"""The HTML page: rendering of sections to one offline file, independent of the kind of experiment."""
+"""The HTML page: rendering of sections to one offline file, independent of the kind of
+experiment.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from swaplab.report.theme import css_variables
 
 @dataclass(frozen=True)
 class Cell:
-    """A table cell. `tone` from -1 (better than the baseline) to 1 (worse) sets its shade; `faded` grays it out."""
+    """A table cell. `tone` from -1 (better than the baseline) to 1 (worse) sets its shade; `faded`
+    grays it out.
+    """
 
     text: str
     tone: float | None = None
@@ -21,7 +25,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """A table whose first column names the row. `folded` tables are collapsed until the reader opens them."""
+    """A table whose first column names the row. `folded` tables are collapsed until the reader
+    opens them.
+    """
 
     caption: str
     columns: list[str]
@@ -35,7 +41,8 @@ class Section:
 
     key: str
     title: str
-    #: All kinds of the section's figures. If there are several, each figure is marked with its kind.
+    #: All kinds of the section's figures. If there are several, each figure is marked with its
+    #: kind.
     kinds: list[Kind]
     verdict: str
     evidence: list[str]

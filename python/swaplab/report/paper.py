@@ -1,4 +1,6 @@
-"""The report section that compares a paper's figures with ours; `papers` adds it to the page of a paper's preset."""
+"""The report section that compares a paper's figures with ours; `papers` adds it to the page of a
+paper's preset.
+"""
 
 from __future__ import annotations
 

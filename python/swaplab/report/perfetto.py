@@ -1,4 +1,6 @@
-"""Export of a run's launches, memory, swap, stalls and kills over time as a `.pftrace` for Perfetto's viewer and trace processor."""
+"""Export of a run's launches, memory, swap, stalls and kills over time as a `.pftrace` for
+Perfetto's viewer and trace processor.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,9 @@ WAITS = {
     "run_delay_ns": "launches waited for a processor",
 }
 US = 1000
-#: Columns of the timeline: the names of their tracks, their kinds, and the factor to the track's unit. None: the column is in page frames
-#: (a simulated phone's); a kernel's columns are in bytes and in microseconds of stall.
+#: Columns of the timeline: the names of their tracks, their kinds, and the factor to the track's
+#: unit. None: the column is in page frames (a simulated phone's); a kernel's columns are in bytes
+#: and in microseconds of stall.
 COUNTERS: dict[str, tuple[str, str, int | None]] = {
     "free": ("free memory", "bytes", None),
     "app_anon": ("apps, anonymous", "bytes", None),
@@ -48,7 +51,9 @@ Line = tuple[int, int] | tuple[int, int, str, str] | tuple[int, str, str]
 
 
 class Track(BaseModel):
-    """A track in the core's form: a group, or lines of one kind (`slices`, `moments`, `bytes`, `count`, `nanoseconds`) under a group."""
+    """A track in the core's form: a group, or lines of one kind (`slices`, `moments`, `bytes`,
+    `count`, `nanoseconds`) under a group.
+    """
 
     name: str
     under: int | None = None
@@ -69,7 +74,8 @@ def frame_bytes(experiment: Experiment) -> int:
 
 
 def tracks_of(tables: Mapping[str, pl.DataFrame], frame: int) -> list[Track]:
-    """Build a group of tracks per world and design, for its first seed or repetition, from the tables NEEDED and TRACEPOINTS (if present).
+    """Build a group of tracks per world and design, for its first seed or repetition, from the
+    tables NEEDED and TRACEPOINTS (if present).
 
     Times are in ns since the start of the run; a page frame has `frame` bytes.
     """
@@ -127,7 +133,9 @@ def _group(title: str, group: int, launches: pl.DataFrame, timeline: pl.DataFram
 
 
 def _traced(group: int, table: pl.DataFrame) -> Iterator[Track]:
-    """Build a track of spans and one of instants for each task and each position in a device's queue."""
+    """Build a track of spans and one of instants for each task and each position in a device's
+    queue.
+    """
     if table.is_empty():
         return
     for name in table["track"].unique().sort():

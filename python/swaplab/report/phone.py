@@ -1,4 +1,6 @@
-"""The report section of a simulated phone: verdict, distributions, memory over time, traffic by app, rates per day and wear."""
+"""The report section of a simulated phone: verdict, distributions, memory over time, traffic by
+app, rates per day and wear.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,9 @@ def _evidence(document: Document, rows: Sequence[Labelled]) -> list[str]:
 
 
 def feel_table(rows: Sequence[Labelled]) -> Table:
-    """Build the table of the figures that matter to a user, a row per design; rates are at the beat of these launches."""
+    """Build the table of the figures that matter to a user, a row per design; rates are at the beat
+    of these launches.
+    """
     columns = ["design", "cold p50, ms", "cold p95, ms", "resume p50, ms", "resume p95, ms", f"kills a day ({', '.join(CLASSES)})"]
     cells = []
     for entry in rows:

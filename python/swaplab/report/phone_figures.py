@@ -1,4 +1,6 @@
-"""Figures of a simulated phone: distributions of launch times and entry lifetimes, memory over time with kills, traffic by app."""
+"""Figures of a simulated phone: distributions of launch times and entry lifetimes, memory over time
+with kills, traffic by app.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def _phone(entry: Labelled) -> PhoneDetail:
 
 
 def launch_cdf(rows: Sequence[Labelled], key: str) -> Figure | None:
-    """Draw the distributions of cold starts and resumes separately: they differ by a factor of ten, so a mix would reflect their counts."""
+    """Draw the distributions of cold starts and resumes separately: they differ by a factor of ten,
+    so a mix would reflect their counts.
+    """
     quantile_rows = [
         (entry.label, words, ms, percent / 100)
         for entry in rows
@@ -69,7 +73,9 @@ def launch_cdf(rows: Sequence[Labelled], key: str) -> Figure | None:
 
 
 def lifetimes(rows: Sequence[Labelled], key: str) -> Figure | None:
-    """Draw the distribution of entry lifetimes. Lines end below 100 %: the owners of the other entries were alive at the end."""
+    """Draw the distribution of entry lifetimes. Lines end below 100 %: the owners of the other
+    entries were alive at the end.
+    """
     quantile_rows = [
         (entry.label, seconds, percent / 100)
         for entry in rows
@@ -98,7 +104,8 @@ def _cdf(data: pl.DataFrame, x: str, title: str, label: str, order: list[str], l
     """Draw a line per design; designs beyond the number of colors are dashed."""
     tones = alt.Scale(domain=order, range=[colour(LINES[at % len(LINES)]) for at in range(len(order))])
     dashes = alt.Scale(domain=order, range=[[1, 0] if at < len(LINES) else [5, 3] for at in range(len(order))])
-    # Launch times span two decades, so their scale is logarithmic. Most owners outlive a run, so the share of lifetimes is not scaled to 1.
+    # Launch times span two decades, so their scale is logarithmic. Most owners outlive a run, so
+    # the share of lifetimes is not scaled to 1.
     scale = alt.Scale(zero=True) if lives else alt.Scale(type="log", nice=False)
     shares = alt.Scale(zero=True) if lives else alt.Scale(domain=[0, 1])
     drawn = data.with_columns(
@@ -118,7 +125,9 @@ def _cdf(data: pl.DataFrame, x: str, title: str, label: str, order: list[str], l
 
 
 def timeline(rows: Sequence[Labelled], key: str) -> Figure | None:
-    """Draw a band per part of memory and a vertical line per kill, for the first run of each design."""
+    """Draw a band per part of memory and a vertical line per kill, for the first run of each
+    design.
+    """
     frames, killed, labels = [], [], []
     for entry in rows:
         sampled = _phone(entry).timeline
@@ -212,7 +221,9 @@ def traffic(rows: Sequence[Labelled], key: str) -> Figure | None:
 
 
 def wasted(rows: Sequence[Labelled], key: str) -> Figure | None:
-    """Draw the share of swap entries that were never read before their owner ended or the run ended."""
+    """Draw the share of swap entries that were never read before their owner ended or the run
+    ended.
+    """
     known = [(entry.label, ratio) for entry in rows if (ratio := _phone(entry).wasted_write_ratio) is not None]
     parts = [(name, part, value) for name, ratio in known for part, value in (("never read", ratio), ("read at least once", 1 - ratio))]
     tones = {"never read": "worse", "read at least once": "better"}

@@ -1,4 +1,6 @@
-"""The report section of a recommendation: the diff, then each setting's effects with their intervals."""
+"""The report section of a recommendation: the diff, then each setting's effects with their
+intervals.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The report section of policies on a replayed trace: the policy with the least I/O time, bars by part, miss ratios, tables, provenance."""
+"""The report section of policies on a replayed trace: the policy with the least I/O time, bars by
+part, miss ratios, tables, provenance.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ FULL_TONE = 0.3
 
 
 def section(document: Document, rows: Sequence[Row], key: str, baseline: str | None = None) -> Section:
-    """Build the section about policies on one trace. Ratios are relative to `baseline`, by default CLOCK."""
+    """Build the section about policies on one trace. Ratios are relative to `baseline`, by default
+    CLOCK.
+    """
     frame = frame_of(rows)
     base = baseline_of(frame, baseline)
     ratios = relative(frame, base)

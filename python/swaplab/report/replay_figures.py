@@ -1,4 +1,6 @@
-"""The two figures of a replay: I/O time by part relative to the baseline (Fig. 4 of Yoon, Cho and Bahn 2022), and miss ratio by memory."""
+"""The two figures of a replay: I/O time by part relative to the baseline (Fig. 4 of Yoon, Cho and
+Bahn 2022), and miss ratio by memory.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from swaplab.analysis.relative import PARTS
 from swaplab.report.figure import Figure
 from swaplab.report.theme import LINES, colour
 
-#: Bars are cut at this ratio: a policy at 18 times the baseline would hide the differences between the others.
+#: Bars are cut at this ratio: a policy at 18 times the baseline would hide the differences between
+#: the others.
 CUT = 2.0
 NAMES = {"swap_read": "swap read", "swap_write": "swap write", "file_read": "file read"}
 
@@ -60,7 +63,9 @@ def _panel(memory: str, frames: int, limited: bool, page_size: int) -> str:
 
 
 def _pieces(drawn: pl.DataFrame) -> pl.DataFrame:
-    """Compute a panel's marks: layer `bar`, the parts of each bar, stacked here so that bars can be cut; layer `end`, the bar's number."""
+    """Compute a panel's marks: layer `bar`, the parts of each bar, stacked here so that bars can be
+    cut; layer `end`, the bar's number.
+    """
     number = pl.col("fig4_ratio").map_elements(lambda ratio: f"{ratio:.2f}", return_dtype=pl.String)
     ends = drawn.select(
         "panel",
@@ -110,7 +115,9 @@ def _bars(drawn: pl.DataFrame, order: Sequence[str], width: int, columns: int) -
 
 
 def miss_ratio(rows: pl.DataFrame, key: str, baseline: str, order: Sequence[str], page_size: int) -> Figure | None:
-    """Draw a line per design over memory. The baseline, the best three and the bound are named, others are gray. None for one size."""
+    """Draw a line per design over memory. The baseline, the best three and the bound are named,
+    others are gray. None for one size.
+    """
     if rows["frames"].n_unique() < 2:
         return None
     bounds = [design for design, policy in rows.select("design", "policy").unique(maintain_order=True).iter_rows() if is_bound(policy)]

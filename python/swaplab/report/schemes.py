@@ -1,4 +1,6 @@
-"""The report section of a replay with swap schemes: time, copies, energy and memory of each, also at equal total memory."""
+"""The report section of a replay with swap schemes: time, copies, energy and memory of each, also
+at equal total memory.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def section(document: Document, rows: Sequence[Row], key: str) -> Section:
 
 
 def _means(valid: pl.DataFrame) -> list[tuple[str, float]]:
-    """Rank the schemes by the geometric mean of their time over all policies and sizes. Schemes that lack some of them are left out."""
+    """Rank the schemes by the geometric mean of their time over all policies and sizes. Schemes
+    that lack some of them are left out.
+    """
     groups = valid.filter(pl.col("stall_ns") > 0).group_by("scheme", maintain_order=True).agg("stall_ns")
     most = max((len(times) for _, times in groups.iter_rows()), default=0)
     means = [(str(name), geometric_mean(times)) for name, times in groups.iter_rows() if len(times) == most]

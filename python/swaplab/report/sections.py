@@ -1,4 +1,6 @@
-"""The sections of a document: one per world and workload, and one that compares the same designs across worlds."""
+"""The sections of a document: one per world and workload, and one that compares the same designs
+across worlds.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,9 @@ def sections(document: Readable, key: str = "run") -> list[Section]:
 
 
 def all_sections(documents: Sequence[tuple[str, Readable]]) -> list[Section]:
-    """Build the sections of named documents. Names become unique ids. Runs of different worlds are also compared with each other."""
+    """Build the sections of named documents. Names become unique ids. Runs of different worlds are
+    also compared with each other.
+    """
     gathered: list[Section] = []
     used_keys: set[str] = set()
     for name, document in documents:
@@ -91,7 +95,9 @@ def _of_run(document: Document, key: str) -> list[Section]:
 
 
 def _views(rows: Sequence[Row]) -> list[View]:
-    """Choose the views: the world's own for few rows, the sweep for many rows or for keys that the world's view cannot draw."""
+    """Choose the views: the world's own for few rows, the sweep for many rows or for keys that the
+    world's view cannot draw.
+    """
     first = rows[0]
     names = dict.fromkeys(name for row in rows for name in row.point)
     varied = {name for name in names if len({str(row.point.get(name)) for row in rows}) > 1}

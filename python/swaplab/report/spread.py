@@ -1,4 +1,6 @@
-"""The report section of `trace analyze`: distribution of accesses over data and over time, and swap's share (Kim & Bahn, Section II)."""
+"""The report section of `trace analyze`: distribution of accesses over data and over time, and
+swap's share (Kim & Bahn, Section II).
+"""
 
 from __future__ import annotations
 
@@ -63,12 +65,15 @@ def _ranks(spread: Spread, key: str) -> Figure:
 
 
 def _addresses(spread: Spread, key: str) -> list[Figure]:
-    """Draw the addresses of accesses over time, counted in cells, which take a hundredth of the bytes of single dots."""
+    """Draw the addresses of accesses over time, counted in cells, which take a hundredth of the
+    bytes of single dots.
+    """
     if not spread.scatter:
         return []
     names = spread.partition_names or ["all"]
     rows = pl.DataFrame(spread.scatter, schema=["access", "page", "write", "partition"], orient="row")
-    # A process's address space has large gaps, so pages are numbered in the order of their addresses.
+    # A process's address space has large gaps, so pages are numbered in the order of their
+    # addresses.
     on_device = bool(spread.partitions)
     place = pl.col("page") if on_device else pl.col("page").rank("dense")
     across, up = CELLS

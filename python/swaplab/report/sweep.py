@@ -1,4 +1,6 @@
-"""The report section of a sweep: the Pareto-optimal outcomes as a figure and a table, and the effect of each varied key."""
+"""The report section of a sweep: the Pareto-optimal outcomes as a figure and a table, and the
+effect of each varied key.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +21,23 @@ from swaplab.report.origin import kinds_of, mixed_kinds, origin, workload_name
 from swaplab.report.page import Cell, Section, Table
 from swaplab.report.theme import colour
 
-#: Approximate maximum number of marks in a figure. More outcomes are first binned into cells, to limit the size of the page.
+#: Approximate maximum number of marks in a figure. More outcomes are first binned into cells, to
+#: limit the size of the page.
 MARKS = 1500
 #: Maximum number of rows in the table of best outcomes.
 SHOWN = 30
 #: If a key has more values than this, they are binned into ranges.
 VALUES = 24
-#: Outcomes that can be the x axis; the first one that all rows know and that differs between rows is used.
+#: Outcomes that can be the x axis; the first one that all rows know and that differs between rows
+#: is used.
 PRICES = ("memory.total_dram_bytes", "paging.flash_write_bytes", "paging.nvm_write_bytes", "energy.total_j", "launches.kills")
 
 
 @dataclass(frozen=True)
 class _Data:
-    """The outcomes `x` and `y` of each row in their units, with the row's design and varied values as texts."""
+    """The outcomes `x` and `y` of each row in their units, with the row's design and varied values
+    as texts.
+    """
 
     frame: pl.DataFrame
     first: Outcome
@@ -105,7 +111,9 @@ def _verdict(best: pl.DataFrame, data: _Data) -> str:
 
 
 def _trade(data: _Data, best: pl.DataFrame, key: str) -> Figure:
-    """Draw every outcome as a dot (binned if there are many), and the Pareto front as a stepped line."""
+    """Draw every outcome as a dot (binned if there are many), and the Pareto front as a stepped
+    line.
+    """
     cloud_data = data.frame.select("x", "y")
     if cloud_data.height > MARKS:
         side = int(MARKS**0.5)
@@ -137,7 +145,9 @@ def _trade(data: _Data, best: pl.DataFrame, key: str) -> Figure:
 
 
 def _effect(data: _Data, key: str, name: str) -> Figure:
-    """Draw the median and interquartile range of the outcome at each value of one key; many numeric values are binned into 12 ranges."""
+    """Draw the median and interquartile range of the outcome at each value of one key; many numeric
+    values are binned into 12 ranges.
+    """
     amounts = _amounts(data.frame[name])
     frame = data.frame.with_columns(pl.Series("amount", amounts if amounts is not None else [0.0] * data.frame.height))
     frame = frame.with_columns(at=pl.col(name))
@@ -178,7 +188,9 @@ def _effect(data: _Data, key: str, name: str) -> Figure:
 
 
 def _amounts(values: pl.Series) -> list[float] | None:
-    """Parse values such as `5%`, `10%` or plain numbers; None unless all are numbers with the same unit."""
+    """Parse values such as `5%`, `10%` or plain numbers; None unless all are numbers with the same
+    unit.
+    """
     parts = values.str.extract_groups(r"^([0-9.]+)\s*([A-Za-z%]*)$").struct.unnest()
     parts.columns = ["number", "unit"]
     if parts["unit"].null_count() or parts["unit"].n_unique() != 1:

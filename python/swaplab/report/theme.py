@@ -1,7 +1,8 @@
 """The colors and fonts of all figures. Each role has a light and a dark value.
 
-Charts are built with the light values, for notebooks. The report replaces each value by a CSS variable named after the role, so that the
-page follows the reader's light or dark setting without a second drawing.
+Charts are built with the light values, for notebooks. The report replaces each value by a CSS
+variable named after the role, so that the page follows the reader's light or dark setting without a
+second drawing.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ def altair_config() -> JsonObject:
             "direction": "horizontal",
             "titleOrient": "left",
             "symbolType": "square",
-            # The browser's fonts are wider than those of the layout; the padding keeps a text from overlapping the next symbol.
+            # The browser's fonts are wider than those of the layout; the padding keeps a text from
+            # overlapping the next symbol.
             "columnPadding": 26,
             "rowPadding": 5,
             "labelOffset": 7,

@@ -1,4 +1,6 @@
-"""The report section that compares the same designs across worlds: a table, a figure, and the goals that the simulator meets."""
+"""The report section that compares the same designs across worlds: a table, a figure, and the goals
+that the simulator meets.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +105,8 @@ def _signed(value: float, unit: str = "") -> str:
 def _figures(comparison: WorldComparison, key: str) -> list[Figure]:
     """Draw a panel per figure of the rows, with a dot per world.
 
-    Worlds differ in color and shape, and each is labeled with its kind, because different kinds share an axis.
+    Worlds differ in color and shape, and each is labeled with its kind, because different kinds
+    share an axis.
     """
     frames, panels = [], []
     for path in dict.fromkeys(pair.path for pair in comparison.pairs):

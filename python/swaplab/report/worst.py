@@ -1,4 +1,6 @@
-"""The report section of the launches with the longest waits, each with its waterfall: a bar of its consecutive parts."""
+"""The report section of the launches with the longest waits, each with its waterfall: a bar of its
+consecutive parts.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ GROUPS = {
 
 
 def sections(document: Document, launches: pl.DataFrame, waits: pl.DataFrame | None = None) -> list[Section]:
-    """Build the section; empty if the table has no launch of a simulated phone that waited. `waits`: the table `queue_waits`."""
+    """Build the section; empty if the table has no launch of a simulated phone that waited.
+    `waits`: the table `queue_waits`.
+    """
     if set(PARTS) - set(launches.columns):
         return []
     table = launches.filter(pl.col("world") == "phone").drop("world") if "world" in launches.columns else launches

@@ -1,4 +1,6 @@
-"""Real programs as apps: TOML files with a command, a ready test and a request, and the order in which they are launched."""
+"""Real programs as apps: TOML files with a command, a ready test and a request, and the order in
+which they are launched.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ class Strict(BaseModel):
 
 
 class Step(Strict):
-    """A text to send and a pattern to wait for. Its named groups become `${name}` of later steps; the group `bad` counts wrong pages."""
+    """A text to send and a pattern to wait for. Its named groups become `${name}` of later steps;
+    the group `bad` counts wrong pages.
+    """
 
     send: str = ""
     expect: str = ""
@@ -47,10 +51,12 @@ class App(Strict):
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,40}$")
     about: str = ""
-    #: The activity that a phone starts, `PACKAGE/ACTIVITY`. It needs no command, ready test or request: Android reports when it is drawn.
+    #: The activity that a phone starts, `PACKAGE/ACTIVITY`. It needs no command, ready test or
+    #: request: Android reports when it is drawn.
     activity: str = Field(default="", pattern=r"^([\w.]+/[\w.$]+)?$")
     command: list[str] = []
-    #: stdio: lines on standard input and output; pipe: NUL-terminated messages on descriptors 3 and 4; unix: the socket `${dir}/socket`.
+    #: stdio: lines on standard input and output; pipe: NUL-terminated messages on descriptors 3 and
+    #: 4; unix: the socket `${dir}/socket`.
     channel: Literal["stdio", "pipe", "unix"] = "stdio"
     #: Values of `${key}` in the command, the files and the steps.
     set: dict[str, str] = {}
@@ -98,7 +104,9 @@ def read_app(text: str, place: str) -> App:
 
 
 def _first_error(error: ValidationError) -> str:
-    """Format the first validation error of an app file as one line; an unknown key is reported with the nearest known key."""
+    """Format the first validation error of an app file as one line; an unknown key is reported with
+    the nearest known key.
+    """
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
@@ -122,7 +130,9 @@ def app_text(use: str) -> str:
 
 
 def programs(experiment: Experiment) -> list[Use]:
-    """Return the experiment's list of real programs. Raises BadInput if `workload.apps` is not such a list."""
+    """Return the experiment's list of real programs. Raises BadInput if `workload.apps` is not such
+    a list.
+    """
     apps = experiment.workload.apps
     if not isinstance(apps, list):
         raise BadInput(f'{experiment.name}: workload.apps: not a list of programs; expected entries such as {{ use = "redis" }}')
@@ -130,7 +140,9 @@ def programs(experiment: Experiment) -> list[Use]:
 
 
 def load_apps(experiment: Experiment) -> list[App]:
-    """Load the experiment's apps in order, with their own values set; names are unique. A bare command is an app without tests."""
+    """Load the experiment's apps in order, with their own values set; names are unique. A bare
+    command is an app without tests.
+    """
     apps = [app for use in programs(experiment) for app in _apps_of(use)]
     names = [app.name for app in apps]
     if twice := [name for name in names if names.count(name) > 1]:
@@ -169,7 +181,9 @@ def launch_table(experiment: Experiment) -> LaunchTable:
 
 
 def launch_order(table: LaunchTable, apps: list[App]) -> list[str]:
-    """Return the names of the apps in the order of one round of launches, which is the same in every world."""
+    """Return the names of the apps in the order of one round of launches, which is the same in
+    every world.
+    """
     return launch_round(dumped(table), [app.name for app in apps])
 
 

@@ -1,6 +1,8 @@
-"""Capabilities of this machine, found by probes. A probe changes nothing; each capability says what needs it and why it is missing.
+"""Capabilities of this machine, found by probes. A probe changes nothing; each capability says what
+needs it and why it is missing.
 
-A capability is one function and one line of PROBES. A probe returns (available, why): `why` is the fact that the probe examined.
+A capability is one function and one line of PROBES. A probe returns (available, why): `why` is the
+fact that the probe examined.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ class Capability:
 
 def _root() -> Probed:
     bits = next((line.split()[1] for line in read("/proc/self/status").splitlines() if line.startswith("CapEff:")), "0")
-    admin = bool(int(bits, 16) >> 21 & 1)  # root in a container often may not mount file systems or turn swap on
+    # root in a container often may not mount file systems or turn swap on
+    admin = bool(int(bits, 16) >> 21 & 1)
     return os.geteuid() == 0 and admin, f"effective user id {os.geteuid()}, {'with' if admin else 'without'} CAP_SYS_ADMIN"
 
 
@@ -263,6 +266,8 @@ def missing(names: Iterable[str]) -> list[Capability]:
 
 
 def require(names: Iterable[str], purpose: str) -> None:
-    """Raise NotSupported, with every missing capability of `names` and its reason, if any is missing."""
+    """Raise NotSupported, with every missing capability of `names` and its reason, if any is
+    missing.
+    """
     if lacking := missing(names):
         raise NotSupported(f"{purpose} needs {', '.join(f'{capability.name} ({capability.why})' for capability in lacking)}")

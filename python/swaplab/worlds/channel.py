@@ -1,4 +1,6 @@
-"""Communication with an app: send a text, wait for a pattern. While waiting, it calls the low-memory killer in the same thread."""
+"""Communication with an app: send a text, wait for a pattern. While waiting, it calls the
+low-memory killer in the same thread.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ class Gone(Silent):
 
 @dataclass
 class Channel:
-    """A connection to an app. `tick` is called every `pause_s` while waiting; `alive` says whether the process still runs."""
+    """A connection to an app. `tick` is called every `pause_s` while waiting; `alive` says whether
+    the process still runs.
+    """
 
     app: App
     variables: dict[str, str]
@@ -48,7 +52,9 @@ class Channel:
         self.pair, self._socket = None, None
 
     def run(self, steps: list[Step], seconds: float) -> int:
-        """Perform the steps in order within `seconds`. Returns the sum of the numbers that the patterns' groups `bad` matched."""
+        """Perform the steps in order within `seconds`. Returns the sum of the numbers that the
+        patterns' groups `bad` matched.
+        """
         deadline, bad = time.monotonic() + seconds, 0
         for step in steps:
             self._connect(deadline)
@@ -76,7 +82,9 @@ class Channel:
             self._socket, self.pair = candidate, (candidate.fileno(), candidate.fileno())
 
     def _wait(self, deadline: float, failure: str, pause: float) -> None:
-        """Call the killer, check that the app is alive, and wait until there is input, at most `pause` seconds."""
+        """Call the killer, check that the app is alive, and wait until there is input, at most
+        `pause` seconds.
+        """
         self.tick()
         if not self.alive():
             raise Gone("its process ended")

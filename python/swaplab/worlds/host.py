@@ -13,7 +13,9 @@ WORK = "/var/tmp"
 
 
 def this_machine(user: str, disk_rates: list[DiskRate] | None = None, facts: dict[str, str] | None = None) -> Host:
-    """Describe this machine: kernel, processor, memory, the disk of the work directory, its measured rates if any, further facts."""
+    """Describe this machine: kernel, processor, memory, the disk of the work directory, its
+    measured rates if any, further facts.
+    """
     return Host(
         kernel=f"{platform.system()} {platform.release()}",
         processor=processor(),
@@ -28,7 +30,9 @@ def this_machine(user: str, disk_rates: list[DiskRate] | None = None, facts: dic
 
 
 def _disk() -> str | None:
-    """Return the disk's device and its model if known; None if the file system has no block device."""
+    """Return the disk's device and its model if known; None if the file system has no block
+    device.
+    """
     disk = disk_of(block_device(WORK))
     if not disk.is_dir():
         return None

@@ -1,4 +1,6 @@
-"""The files that an experiment reads, with hashes of their content, by which equal runs are recognized."""
+"""The files that an experiment reads, with hashes of their content, by which equal runs are
+recognized.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Figures of launches: median, 95th percentile, bootstrap intervals that cluster by app. Outliers are reported and never dropped."""
+"""Figures of launches: median, 95th percentile, bootstrap intervals that cluster by app. Outliers
+are reported and never dropped.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ from swaplab.core.model import Classes, LaunchFigures, Spread
 from swaplab.core.statistics import quantile
 
 RESAMPLES = 500
-#: Upper bounds in ms of the classes of user-perceived launch times (Tolia et al. 2006, as A2S uses them).
+#: Upper bounds in ms of the classes of user-perceived launch times (Tolia et al. 2006, as A2S uses
+#: them).
 FEELS = (("crisp", 150.0), ("noticeable", 1000.0), ("annoying", 2000.0), ("unacceptable", 5000.0), ("unusable", math.inf))
 
 #: (app, milliseconds) of a launch.
@@ -18,7 +21,9 @@ Sample = tuple[str, float]
 
 
 def interval(clusters: dict[str, list[float]], measure: Callable[[list[float]], float], seed: int) -> tuple[float, float] | None:
-    """Compute the 95 % percentile bootstrap interval of `measure`, resampling apps with all their values; None for fewer than two apps."""
+    """Compute the 95 % percentile bootstrap interval of `measure`, resampling apps with all their
+    values; None for fewer than two apps.
+    """
     names = sorted(clusters)
     if len(names) < 2:
         return None

@@ -27,7 +27,9 @@ def batches(points: list[Experiment]) -> list[list[int]]:
 
 
 def run(points: list[Experiment], options: Options) -> WorldResult:
-    """Simulate every design at every point. With `options.tables`, the result has the tables of the last point."""
+    """Simulate every design at every point. With `options.tables`, the result has the tables of the
+    last point.
+    """
     result = WorldResult([])
     for point in points:
         name = point.workload.launches
@@ -48,7 +50,9 @@ def run(points: list[Experiment], options: Options) -> WorldResult:
 
 
 def _read(table: Path) -> pl.DataFrame:
-    """Read a table of the core by way of Parquet: swap_entries has millions of rows, whose text need not be in memory with the columns."""
+    """Read a table of the core by way of Parquet: swap_entries has millions of rows, whose text
+    need not be in memory with the columns.
+    """
     head = pl.read_csv(table, n_rows=0).columns
     schema = {name: pl.String if name in TEXTS else NUMBERS.get(name, pl.Int64) for name in head}
     columns = table.with_suffix(".parquet")

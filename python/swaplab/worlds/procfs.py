@@ -20,7 +20,9 @@ def read(path: str | Path) -> str:
 
 
 def block_device(path: str | Path) -> Path:
-    """Return the /sys directory of the block device of a file's file system: a disk or a partition. It does not exist if there is none."""
+    """Return the /sys directory of the block device of a file's file system: a disk or a partition.
+    It does not exist if there is none.
+    """
     device = os.stat(path).st_dev
     return Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}").resolve()
 
@@ -37,7 +39,9 @@ def mounts() -> list[tuple[str, str, list[str]]]:
 
 
 def memory_cgroup(version: int) -> Path | None:
-    """Return the mount point of the memory controller of that cgroup version; None if there is none."""
+    """Return the mount point of the memory controller of that cgroup version; None if there is
+    none.
+    """
     for point, kind, options in mounts():
         if version == 1 and kind == "cgroup" and "memory" in options:
             return Path(point)
@@ -65,7 +69,9 @@ def processor() -> str:
 
 
 def syscall(name: str, *arguments: object) -> tuple[int, str]:
-    """Invoke a system call for which not every C library has a function. Returns (result, error text). For x86-64 and arm64."""
+    """Invoke a system call for which not every C library has a function. Returns (result, error
+    text). For x86-64 and arm64.
+    """
     arm = platform.machine() == "aarch64"
     numbers = {"fsopen": 430, "fsconfig": 431, "userfaultfd": 282 if arm else 323, "finit_module": 273 if arm else 313}
     libc = ctypes.CDLL(None, use_errno=True)

@@ -1,4 +1,6 @@
-"""The registry of worlds. A world is a module with `KEY`, `PARALLEL`, `batches(points)` and `run(points, options)`."""
+"""The registry of worlds. A world is a module with `KEY`, `PARALLEL`, `batches(points)` and
+`run(points, options)`.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ class World(Protocol):
     """The interface of a world's module."""
 
     KEY: str
-    #: Whether points may run at the same time. False if concurrent runs would disturb each other's measurements.
+    #: Whether points may run at the same time. False if concurrent runs would disturb each other's
+    #: measurements.
     PARALLEL: bool
 
     def batches(self, points: list[Experiment]) -> list[list[int]]:

@@ -11,12 +11,15 @@ from swaplab.worlds.traces import with_local_trace, workload_name
 KEY = "replay"
 #: Points may run at the same time.
 PARALLEL = True
-#: Points that share one pass over a trace: enough that decoding costs little, few enough to distribute over workers.
+#: Points that share one pass over a trace: enough that decoding costs little, few enough to
+#: distribute over workers.
 TOGETHER = 16
 
 
 def batches(points: list[Experiment]) -> list[list[int]]:
-    """Group points that share a trace, its reading options, the replay options and the seed, at most `TOGETHER` a batch."""
+    """Group points that share a trace, its reading options, the replay options and the seed, at
+    most `TOGETHER` a batch.
+    """
     groups: dict[tuple[str | None, str, str, int], list[int]] = {}
     for index, point in enumerate(points):
         key = (point.workload.trace, dumped(point.workload.reading), dumped(point.run.replay), point.run.seed)

@@ -24,7 +24,9 @@ class CoreResult(BaseModel):
 
 @dataclass
 class WorldResult:
-    """Rows in the order of points and designs; tables by name (times in ns, a column `design`); the machine, if it was measured on."""
+    """Rows in the order of points and designs; tables by name (times in ns, a column `design`); the
+    machine, if it was measured on.
+    """
 
     rows: list[Row]
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
@@ -37,7 +39,9 @@ class WorldResult:
 
 
 def files_by_run(suffix: str, designs: Iterable[tuple[str, list[str]]]) -> dict[str, str]:
-    """Name the texts of each design's runs, such as the kernel's events, `DESIGN-NUMBER.SUFFIX`; empty texts are left out."""
+    """Name the texts of each design's runs, such as the kernel's events, `DESIGN-NUMBER.SUFFIX`;
+    empty texts are left out.
+    """
     return {f"{file_name(design)}-{number}.{suffix}": text for design, texts in designs for number, text in enumerate(texts) if text}
 
 

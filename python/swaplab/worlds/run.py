@@ -1,4 +1,6 @@
-"""Running an experiment: expand its points, run them in its worlds, join the rows into one document."""
+"""Running an experiment: expand its points, run them in its worlds, join the rows into one
+document.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ SCHEMA = 2
 
 @dataclass
 class Outcome:
-    """The document of a run; for a single point also tables and other files (recorded kernel events) by name."""
+    """The document of a run; for a single point also tables and other files (recorded kernel
+    events) by name.
+    """
 
     document: Document
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
@@ -43,8 +47,9 @@ def run(
 ) -> Outcome:
     """Run a resolved experiment in every world of `run.on`.
 
-    `runner` runs batches of points elsewhere (processes, a Dask cluster); `store` saves finished points, so that a run can be resumed.
-    Raises BadInput if a world cannot run a design, before any work.
+    `runner` runs batches of points elsewhere (processes, a Dask cluster); `store` saves finished
+    points, so that a run can be resumed. Raises BadInput if a world cannot run a design, before any
+    work.
     """
     options = options or Options()
     experiments.refuse(_first(experiment, place), place)
@@ -81,7 +86,9 @@ def _first(experiment: Experiment, place: str) -> Experiment:
 
 
 def _share(listener: Callable[[int, int], None] | None, before: int, total: int, alone: bool) -> Callable[[int, int], None] | None:
-    """Convert the progress of one world to that of the run; that of a single point is passed on unchanged."""
+    """Convert the progress of one world to that of the run; that of a single point is passed on
+    unchanged.
+    """
     if listener is None or alone:
         return listener
     return lambda done, _all: listener(before + done, total)
@@ -121,12 +128,15 @@ def _run_world(
         if options.listener:
             options.listener(len(rows_by_point), len(points))
     result.rows = [row for index in range(len(points)) for row in rows_by_point[index]]
-    result.warnings = sorted(set(result.warnings))  # independent of the order in which batches finish
+    # independent of the order in which batches finish
+    result.warnings = sorted(set(result.warnings))
     return result
 
 
 def _place(rows: list[Row], points: list[Experiment], values: list[Point]) -> None:
-    """Set the point and the machine of each row. Rows are in the order of points, then of designs."""
+    """Set the point and the machine of each row. Rows are in the order of points, then of
+    designs.
+    """
     if not rows:  # a dry run
         return
     per_point = len(rows) // len(points)
@@ -138,7 +148,9 @@ def _place(rows: list[Row], points: list[Experiment], values: list[Point]) -> No
 
 
 def _identity(world_key: str, point: Experiment) -> str:
-    """Hash everything that determines a point's rows: world, version, experiment, and the content of the files that it reads."""
+    """Hash everything that determines a point's rows: world, version, experiment, and the content
+    of the files that it reads.
+    """
 
     content = [f"{source.kind} {source.name} {source.content_hash}" for source in inputs_of(point)]
     bare = point.model_copy(update={"name": "", "about": ""})

@@ -27,7 +27,8 @@ class Started:
     """A started program."""
 
     process: subprocess.Popen[bytes]
-    #: (descriptor to read, descriptor to write) of its channel; None for a socket, which the program opens itself.
+    #: (descriptor to read, descriptor to write) of its channel; None for a socket, which the
+    #: program opens itself.
     pair: tuple[int, int] | None
     #: Time of the start, by `time.perf_counter`.
     began: float
@@ -39,7 +40,9 @@ def variables(app: App, directory: Path) -> dict[str, str]:
 
 
 def command_of(app: App, directory: Path, who: str) -> list[str]:
-    """Build the command line: every `${name}` replaced, the program as a full path. Raises BadInput if there is no such program."""
+    """Build the command line: every `${name}` replaced, the program as a full path. Raises BadInput
+    if there is no such program.
+    """
     words = [app.fill(word, variables(app, directory)) for word in app.command]
     path = find_program(words[0])
     if path is None:
@@ -62,7 +65,8 @@ def write_files(app: App, directory: Path) -> list[Path]:
 def start(app: App, command: list[str], directory: Path, log: Path, extra: dict[str, str], become: Callable[[], None]) -> Started:
     """Start the command in its directory with a minimal environment and `extra`.
 
-    Output outside the channel is appended to `log`. `become` runs in the child process before the program.
+    Output outside the channel is appended to `log`. `become` runs in the child process before the
+    program.
     """
     (directory / "socket").unlink(missing_ok=True)
     down, up = os.pipe(), os.pipe()  # to the app, from the app
@@ -71,7 +75,8 @@ def start(app: App, command: list[str], directory: Path, log: Path, extra: dict[
     def child() -> None:
         become()
         if keep:
-            first, second = os.dup(down[0]), os.dup(up[1])  # the pipes' own descriptors may be 3 or 4
+            # the pipes' own descriptors may be 3 or 4
+            first, second = os.dup(down[0]), os.dup(up[1])
             os.dup2(first, 3)
             os.dup2(second, 4)
 
@@ -106,12 +111,16 @@ def start(app: App, command: list[str], directory: Path, log: Path, extra: dict[
 
 
 def find_program(name: str) -> str | None:
-    """Return a program's full path, searched on the PATH of an unprivileged user, then in the folder of the command `swaplab`."""
+    """Return a program's full path, searched on the PATH of an unprivileged user, then in the
+    folder of the command `swaplab`.
+    """
     return shutil.which(name) if "/" in name else shutil.which(name, path=f"{PATH}:{Path(sys.executable).parent}")
 
 
 def last_words(app: App, log: Path) -> str:
-    """Copy the log of a failed app to a temporary file that outlives the run. Returns its path and the end of the log on one line."""
+    """Copy the log of a failed app to a temporary file that outlives the run. Returns its path and
+    the end of the log on one line.
+    """
     text = read(log)
     with tempfile.NamedTemporaryFile("w", prefix=f"swaplab-{app.name}-", suffix=".log", delete=False) as kept:
         kept.write(text)

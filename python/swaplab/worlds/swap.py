@@ -11,7 +11,9 @@ from swaplab.core.model import OneOrMany
 
 
 class Area(BaseModel):
-    """A part of a medium that a scheme reserves, and the parameter for its size. The first one is the swap area."""
+    """A part of a medium that a scheme reserves, and the parameter for its size. The first one is
+    the swap area.
+    """
 
     parameter: str
     medium: str
@@ -34,7 +36,9 @@ class Swap(BaseModel):
 
     @classmethod
     def resolve(cls, place: str, spec: OneOrMany | None, dram: int) -> Swap:
-        """Resolve the scheme of a design's spec on `dram` bytes of DRAM; `place` names it in errors."""
+        """Resolve the scheme of a design's spec on `dram` bytes of DRAM; `place` names it in
+        errors.
+        """
         return cls.model_validate_json(scheme_resolve(place, json.dumps(spec), dram))
 
     @property

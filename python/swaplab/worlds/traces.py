@@ -1,4 +1,6 @@
-"""Locations of traces: paths, or addresses that fsspec reads (`s3://`, `gs://`, `http://`, `memory://`), fetched once per process."""
+"""Locations of traces: paths, or addresses that fsspec reads (`s3://`, `gs://`, `http://`,
+`memory://`), fetched once per process.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ STANDARD_INPUT = "-"
 
 
 def with_local_trace(experiment: Experiment) -> Experiment:
-    """Replace the experiment's trace by a local `.slt`. A file of another format is imported once for all runs of this process."""
+    """Replace the experiment's trace by a local `.slt`. A file of another format is imported once
+    for all runs of this process.
+    """
     if experiment.workload.trace is None:
         return experiment
     path = local_trace(experiment.workload.trace, dumped(experiment.workload.reading))
@@ -28,12 +32,16 @@ def with_local_trace(experiment: Experiment) -> Experiment:
 
 
 def local_trace(trace: str, reading: str = "{}") -> Path:
-    """Return a local `.slt` of `trace`, a path or an address; `reading` is the JSON form of the reading options."""
+    """Return a local `.slt` of `trace`, a path or an address; `reading` is the JSON form of the
+    reading options.
+    """
     return _imported(trace, reading, stamp(trace))
 
 
 def stamp(trace: str) -> str:
-    """Return a text that changes when the file `trace` changes, so that a long-lived process does not use a stale import."""
+    """Return a text that changes when the file `trace` changes, so that a long-lived process does
+    not use a stale import.
+    """
     path = Path(trace)
     if trace == STANDARD_INPUT or "://" in trace or not path.is_file():
         return ""
@@ -42,7 +50,9 @@ def stamp(trace: str) -> str:
 
 
 def workload_name(source: str) -> str:
-    """Return the name of a trace or list of launches in rows: its file name. `inputs` has the path and the hash of the content."""
+    """Return the name of a trace or list of launches in rows: its file name. `inputs` has the path
+    and the hash of the content.
+    """
     return source.rstrip("/").rsplit("/", 1)[-1]
 
 
@@ -68,7 +78,9 @@ def _imported(trace: str, reading: str, _stamp: str) -> Path:
 
 
 def _local_copy(address: str) -> Path:
-    """Return a local path of an address, downloading it if needed. Standard input is read once per process."""
+    """Return a local path of an address, downloading it if needed. Standard input is read once per
+    process.
+    """
     if address == STANDARD_INPUT:
         target = Path(tempfile.mkdtemp(dir=_scratch().name)) / "stdin"
         with target.open("wb") as copy:

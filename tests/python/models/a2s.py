@@ -1,17 +1,22 @@
-"""A reference model of A2S, from docs/papers/a2s.md and the paper's Sections 4.1 and 4.2 (Algorithm 1).
+"""A reference model of A2S, from docs/papers/a2s.md and the paper's Sections 4.1 and 4.2 (Algorithm
+1).
 
 A launch sequence is a list of app names. Where the text is ambiguous, this model assumes:
 
 1. Reuse distance: launches of other apps between two launches of the app. Two launches in a row: 0.
 2. Stack distance: distinct other apps between two launches of the app.
-3. The average of a sequence is over all pairs of launches of the same app, not over the apps' averages.
-4. Current average: (launches x average + launches since) / (launches + 1), the paper's example; `strict`: the gaps, one fewer than
-   the launches, instead of the launches. Launches since = launches of other apps after the last one.
-5. An app launched once has no gap: its average counts as 0, so that its current average is since / 2, or since with `strict`.
-6. An app that was never launched, and passes because T_launched = 0, has 0 (the framework assigns none).
+3. The average of a sequence is over all pairs of launches of the same app, not over the apps'
+   averages.
+4. Current average: (launches x average + launches since) / (launches + 1), the paper's example;
+   `strict`: the gaps, one fewer than the launches, instead of the launches. Launches since =
+   launches of other apps after the last one.
+5. An app launched once has no gap: its average counts as 0, so that its current average is since /
+   2, or since with `strict`.
+6. An app that was never launched, and passes because T_launched = 0, has 0 (the framework assigns
+   none).
 7. A page with several owners may be swapped out if any of them passes; a page without owners never.
-8. Generator: independent draws with probability proportional to 1 / rank**alpha, a draw equal to the previous launch is dropped,
-   until there are 256 launches.
+8. Generator: independent draws with probability proportional to 1 / rank**alpha, a draw equal to
+   the previous launch is dropped, until there are 256 launches.
 """
 
 from __future__ import annotations

@@ -1,25 +1,34 @@
-"""Slow reference models of GreedyDual, CLOCK-DWF and W-TinyLFU, with the methods of simple_policies.py.
+"""Slow reference models of GreedyDual, CLOCK-DWF and W-TinyLFU, with the methods of
+simple_policies.py.
 
 GreedyDual is written from Cao and Irani, USITS 1997, Section 4. Where the paper leaves a choice:
 
-1. The cost of a page is the read that brings it back, plus the write that its eviction takes if it is dirty after its last use.
+1. The cost of a page is the read that brings it back, plus the write that its eviction takes if it
+   is dirty after its last use.
 2. Of equal credits, the page with the lower cost is evicted, then the one that was used longer ago.
 
-CLOCK-DWF is written from Lee, Bahn and Noh, IEEE Transactions on Computers 63(9), 2014, Section 3. Where the paper leaves a choice:
+CLOCK-DWF is written from Lee, Bahn and Noh, IEEE Transactions on Computers 63(9), 2014, Section 3.
+Where the paper leaves a choice:
 
-1. The written ring (the paper's DRAM) has half the frames, rounded down. The other ring has what it leaves free.
-2. A page enters the written ring before the hand looks for the page that leaves it, and can be that page itself. The hand of a ring
-   stands at the page that entered, or was passed, longest ago.
+1. The written ring (the paper's DRAM) has half the frames, rounded down. The other ring has what it
+   leaves free.
+2. A page enters the written ring before the hand looks for the page that leaves it, and can be that
+   page itself. The hand of a ring stands at the page that entered, or was passed, longest ago.
 3. The counter of writes stays with a page that falls back to the other ring.
 
-W-TinyLFU is written from Einziger, Friedman and Manes, ACM ToS 13(4), 2017, Section 4. Where the paper leaves a choice:
+W-TinyLFU is written from Einziger, Friedman and Manes, ACM ToS 13(4), 2017, Section 4. Where the
+paper leaves a choice:
 
-1. The window has one frame in a hundred, at least one; the protected segment has four fifths of the rest, rounded down.
-2. Use counts are exact and at most 15. After ten times as many references as frames they are halved, and so is the number of references.
+1. The window has one frame in a hundred, at least one; the protected segment has four fifths of the
+   rest, rounded down.
+2. Use counts are exact and at most 15. After ten times as many references as frames they are
+   halved, and so is the number of references.
 3. The faulting reference is counted after its victim was chosen.
-4. The candidate is the oldest page of the window if the window is full; the oldest page of the main part leaves if it has fewer uses.
+4. The candidate is the oldest page of the window if the window is full; the oldest page of the main
+   part leaves if it has fewer uses.
 
-Their author had seen the Rust policies, so a reading of the paper that both share is not noticed; what is written down wrongly is.
+Their author had seen the Rust policies, so a reading of the paper that both share is not noticed;
+what is written down wrongly is.
 """
 
 from __future__ import annotations

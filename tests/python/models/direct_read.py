@@ -1,23 +1,28 @@
-"""A reference model of DR.Swap's state machine, from docs/papers/dr-swap.md and the paper's Sections III-A and III-B.
+"""A reference model of DR.Swap's state machine, from docs/papers/dr-swap.md and the paper's
+Sections III-A and III-B.
 
-An anonymous page is in one of these states: untouched, in DRAM, in an NVM slot (unmapped), in an NVM slot mapped read-only. DRAM is
-reclaimed in LRU order.
+An anonymous page is in one of these states: untouched, in DRAM, in an NVM slot (unmapped), in an
+NVM slot mapped read-only. DRAM is reclaimed in LRU order.
 
 Where the text is ambiguous, this model assumes:
 
-1. Only the fault that maps the slot counts as a direct read; later reads through the mapping are free and invisible.
+1. Only the fault that maps the slot counts as a direct read; later reads through the mapping are
+   free and invisible.
 2. A write to a slot that is not mapped yet is copied at once: one fault, no direct read.
-3. A page mapped from the NVM takes no DRAM frame and has no place in the LRU order; its slot stays taken.
+3. A page mapped from the NVM takes no DRAM frame and has no place in the LRU order; its slot stays
+   taken.
 4. A first touch fills the page with zeros in DRAM: no copy.
-5. Copied to DRAM the slot is free, so the page is copied out again when it is reclaimed. `direct=False` (the same machine without
-   Direct Read) copies on reads too; a page so read and still clean keeps its slot and leaves without a copy ("a clean page whose
-   slot is still valid costs no write"), and a write frees the slot.
+5. Copied to DRAM the slot is free, so the page is copied out again when it is reclaimed.
+   `direct=False` (the same machine without Direct Read) copies on reads too; a page so read and
+   still clean keeps its slot and leaves without a copy ("a clean page whose slot is still valid
+   costs no write"), and a write frees the slot.
 6. A zero page that was never written is copied out as well: the state machine has no dirty bit.
-7. A slot that is freed by the incoming page itself is free before DRAM is reclaimed for it. So a full NVM can still exchange a
-   page.
-8. NVM full: `kill` is asked for the pages of a killed process until a slot is free; they are dropped everywhere. If it names none,
-   NvmFull.
-9. File pages: clean ones are dropped, dirty ones written to flash, and both are read again from flash.
+7. A slot that is freed by the incoming page itself is free before DRAM is reclaimed for it. So a
+   full NVM can still exchange a page.
+8. NVM full: `kill` is asked for the pages of a killed process until a slot is free; they are
+   dropped everywhere. If it names none, NvmFull.
+9. File pages: clean ones are dropped, dirty ones written to flash, and both are read again from
+   flash.
 """
 
 from __future__ import annotations

@@ -1,20 +1,23 @@
-"""DR.Swap's energy model: equations (1) to (14) of Zhong et al. 2016 with Table II, in the three modes of docs/papers/dr-swap.md.
+"""DR.Swap's energy model: equations (1) to (14) of Zhong et al. 2016 with Table II, in the three
+modes of docs/papers/dr-swap.md.
 
 Powers in mW, times in ns, so that a product is in pJ; results in joules and seconds.
 
 Where the text is ambiguous, this model assumes:
 
-1. `physical` background: active standby during t_ACT, precharge power-down the rest of the time ("weighted by
-   residency" in docs/papers/dr-swap.md, without naming the states).
-2. `physical` scales every background power, PCM's too, with swap size / chip size; t_ACT's share of the run does not depend on the
-   size.
-3. `physical` direct read: one cache line of 64 bytes a direct read unless told otherwise: an activation, RL and 4 bursts.  The bus
-   energy of the line is counted, no write. It takes time, so it is part of busy_s.
-4. `physical` NAND: Table I's tR = 25 us (the upper end of 10 to 25) and tPROG = 100 us for each 4 KiB page, at the read and write
-   currents.
-5. `literal` follows Eq. (14) to the letter for PCM: N'_rd in t_RD only, N_rd in the t_RCD term of t_ACT and in t_DQ; t_ACT contains
-   t_RD, hence N'_rd.
-6. REF scales in all modes; flash background is its standby energy, and flash has neither activation nor I/O energy.
+1. `physical` background: active standby during t_ACT, precharge power-down the rest of the time
+   ("weighted by residency" in docs/papers/dr-swap.md, without naming the states).
+2. `physical` scales every background power, PCM's too, with swap size / chip size; t_ACT's share of
+   the run does not depend on the size.
+3. `physical` direct read: one cache line of 64 bytes a direct read unless told otherwise: an
+   activation, RL and 4 bursts. The bus energy of the line is counted, no write. It takes time, so
+   it is part of busy_s.
+4. `physical` NAND: Table I's tR = 25 us (the upper end of 10 to 25) and tPROG = 100 us for each 4
+   KiB page, at the read and write currents.
+5. `literal` follows Eq. (14) to the letter for PCM: N'_rd in t_RD only, N_rd in the t_RCD term of
+   t_ACT and in t_DQ; t_ACT contains t_RD, hence N'_rd.
+6. REF scales in all modes; flash background is its standby energy, and flash has neither activation
+   nor I/O energy.
 """
 
 from __future__ import annotations
@@ -64,7 +67,9 @@ def read_ns(m: Memory, pages: int) -> float:
 
 
 def write_ns(m: Memory, pages: int, mode: str) -> float:
-    """Compute Eq. (3), with t_WR of the cells in cycles, as a plain number, or once per page, depending on `mode`."""
+    """Compute Eq. (3), with t_WR of the cells in cycles, as a plain number, or once per page,
+    depending on `mode`.
+    """
     if mode == "physical":
         return pages * ((bursts(m) * m.bl / 2 + m.wl) * m.t_ck + m.t_wr)
     recovery = m.t_wr / m.t_ck if mode == "paper" else m.t_wr
@@ -127,7 +132,9 @@ def document(background: float, activate: float, read: float, write: float, io: 
 def schemes(
     mode: str, swap_bytes: int, seconds: float, swap_ins: int, direct_reads: int, swap_outs: int, lines: int = 1
 ) -> dict[str, dict[str, float]]:
-    """Compute the output of `swaplab papers energy`. N counts every swap-in; DR.Swap copies N - M of them, the two others copy all."""
+    """Compute the output of `swaplab papers energy`. N counts every swap-in; DR.Swap copies N - M
+    of them, the two others copy all.
+    """
     copies = swap_ins - direct_reads
     return {
         "dram": memory_energy(DRAM, mode, swap_bytes, seconds, swap_ins, swap_outs),

@@ -3,8 +3,9 @@
 Where the text is ambiguous, this model assumes:
 
 1. A miss is any fault: first touches and zero fills too. The ratio is over all references.
-2. A freed (unmapped, discarded) anonymous page gives its frame back at once; file pages stay. So an LRU of size C with frees is not
-   the stack model's: the hole is filled before any page is reclaimed.
+2. A freed (unmapped, discarded) anonymous page gives its frame back at once; file pages stay. So an
+   LRU of size C with frees is not the stack model's: the hole is filled before any page is
+   reclaimed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ def miss_ratio_curve(
 
 
 def stack_distances(pages: list[int]) -> list[int | None]:
-    """Count the distinct pages since the last reference to each page, itself included (1: the same page again); None for a first touch."""
+    """Count the distinct pages since the last reference to each page, itself included (1: the same
+    page again); None for a first touch.
+    """
     distances: list[int | None] = []
     for now, page in enumerate(pages):
         since = None

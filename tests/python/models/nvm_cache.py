@@ -1,18 +1,24 @@
-"""A reference model of the NVM cache between DRAM and flash, from docs/papers/nvm-swap-cache.md and the paper's Section III.
+"""A reference model of the NVM cache between DRAM and flash, from docs/papers/nvm-swap-cache.md and
+the paper's Section III.
 
-A request is (page, op, is_swap) with op R or W. The cache counts the page reads and writes that reach flash.
+A request is (page, op, is_swap) with op R or W. The cache counts the page reads and writes that
+reach flash.
 
 Where the text is ambiguous, this model assumes:
 
-1. A read that misses and is admitted costs its flash read; a write that misses and is admitted costs none (the page is dirty in the
-   NVM). A bypassed request costs one flash access.
-2. `evictions`: reads only look up. A read that misses goes to flash, is never admitted, and neither enters nor leaves the history.
-3. History in LRU order: an entry's only use besides leaving is a read that misses while the page is in the history (`evictions`),
-   which makes it the youngest. With `demand` every second request leaves the history, so LRU and FIFO cannot differ.
+1. A read that misses and is admitted costs its flash read; a write that misses and is admitted
+   costs none (the page is dirty in the NVM). A bypassed request costs one flash access.
+2. `evictions`: reads only look up. A read that misses goes to flash, is never admitted, and neither
+   enters nor leaves the history.
+3. History in LRU order: an entry's only use besides leaving is a read that misses while the page is
+   in the history (`evictions`), which makes it the youngest. With `demand` every second request
+   leaves the history, so LRU and FIFO cannot differ.
 4. A page that leaves the NVM does not enter the history.
-5. LFU counts from the admission (1) and resets at eviction; among equals the least recently used page is evicted.
+5. LFU counts from the admission (1) and resets at eviction; among equals the least recently used
+   page is evicted.
 6. A hit of any kind is a touch. A read hit leaves the page in the NVM, dirty if it was.
-7. `swap_only`: other requests bypass the cache and are counted as flash accesses; without it all requests are treated equally.
+7. `swap_only`: other requests bypass the cache and are counted as flash accesses; without it all
+   requests are treated equally.
 8. No final flush. The victim is chosen, and written back if dirty, before the new page enters.
 """
 

@@ -1,21 +1,29 @@
-"""Slow reference models of LIRS and CLOCK-Pro, with the methods of simple_policies.py. Every list is a Python list.
+"""Slow reference models of LIRS and CLOCK-Pro, with the methods of simple_policies.py. Every list
+is a Python list.
 
 LIRS is written from Jiang and Zhang, SIGMETRICS 2002, Section 3.2. Where the paper leaves a choice:
 
-1. HIR pages have one frame in a hundred, at least one. Pages are LIR until the other frames are used.
-2. At most three times as many names of evicted pages as frames are kept, the one evicted first dropped first. The paper has no limit.
-3. The victim leaves before the faulting page enters the stack. A page found on the stack loses its name before that.
+1. HIR pages have one frame in a hundred, at least one. Pages are LIR until the other frames are
+   used.
+2. At most three times as many names of evicted pages as frames are kept, the one evicted first
+   dropped first. The paper has no limit.
+3. The victim leaves before the faulting page enters the stack. A page found on the stack loses its
+   name before that.
 
-CLOCK-Pro is written from Jiang, Chen and Zhang, USENIX ATC 2005, Sections 4.2 and 4.3. Where the paper leaves a choice:
+CLOCK-Pro is written from Jiang, Chen and Zhang, USENIX ATC 2005, Sections 4.2 and 4.3. Where the
+paper leaves a choice:
 
 1. A page is cold and in its test period when it is first brought in, the first ones too.
-2. HAND_cold and HAND_test stand at a page. A hand that went past the newest page stands where HAND_hot stands, and moves with it.
-3. A faulting page in its test period leaves the clock, and the cold target grows, before HAND_cold looks for a frame.
-4. HAND_hot ends the test period of each cold page that it passes, referenced or not. HAND_cold starts a new test period for a
-   referenced page that has none.
+2. HAND_cold and HAND_test stand at a page. A hand that went past the newest page stands where
+   HAND_hot stands, and moves with it.
+3. A faulting page in its test period leaves the clock, and the cold target grows, before HAND_cold
+   looks for a frame.
+4. HAND_hot ends the test period of each cold page that it passes, referenced or not. HAND_cold
+   starts a new test period for a referenced page that has none.
 5. HAND_hot moves while there are more hot pages than frames that are not for cold ones.
 
-Their author had seen the Rust policies, so a reading of the paper that both share is not noticed; what is written down wrongly is.
+Their author had seen the Rust policies, so a reading of the paper that both share is not noticed;
+what is written down wrongly is.
 """
 
 from __future__ import annotations
@@ -82,7 +90,8 @@ class Lirs:
 class ClockPro:
     def __init__(self, frames: int) -> None:
         self.frames = frames
-        self.clock: list[int] = []  # HAND_hot stands at the first page; new pages are last, just behind it
+        # HAND_hot stands at the first page; new pages are last, just behind it
+        self.clock: list[int] = []
         self.hot: set[int] = set()
         self.cold: set[int] = set()  # resident cold pages
         self.testing: set[int] = set()  # cold pages in their test period, resident or not

@@ -1,5 +1,5 @@
-"""A reference model of the replay engine: class, unmap and discard, footprint, clean pages with a valid slot, no final flush; and
-docs/papers/spo-clock.md, items 6 and 8.
+"""A reference model of the replay engine: class, unmap and discard, footprint, clean pages with a
+valid slot, no final flush; and docs/papers/spo-clock.md, items 6 and 8.
 
 Events are tuples, with the fields of lines of page traces:
 
@@ -8,38 +8,44 @@ Events are tuples, with the fields of lines of page traces:
     ("U", start, n), ("D", start, n) unmap, discard
     ("V", old, n, new, m)            mremap
 
-A policy sees contents, not virtual pages. A content is a number that mremap moves along and that is not reused after its content is
-freed.
+A policy sees contents, not virtual pages. A content is a number that mremap moves along and that is
+not reused after its content is freed.
 
 A policy has `reference`, `forget` and `resident`; see simple_policies.py.
 
 Where the text is ambiguous, this model assumes:
 
- 1. Class: the table given, else the newest map event (A anonymous, F private file), else from the whole trace's references: ever
-    written anonymous, else fetched file, else the option (anonymous).
+ 1. Class: the table given, else the newest map event (A anonymous, F private file), else from the
+    whole trace's references: ever written anonymous, else fetched file, else the option
+    (anonymous).
  2. Classes are anonymous, file (which is private: anonymous from its first write on) and shared.
- 3. The first write of a private file page that is not in memory is a file read, but the policy is shown an anonymous page: what it
-    will be in memory.
- 4. A first touch that is charged reads a slot that holds the page's content: the page is clean and its slot valid. So it leaves
-    without a write if never written.
- 5. A zero-filled page that was never written and is reclaimed costs no write and, touched again, no read: there is nothing to keep.
-    It does fault.
+ 3. The first write of a private file page that is not in memory is a file read, but the policy is
+    shown an anonymous page: what it will be in memory.
+ 4. A first touch that is charged reads a slot that holds the page's content: the page is clean and
+    its slot valid. So it leaves without a write if never written.
+ 5. A zero-filled page that was never written and is reclaimed costs no write and, touched again, no
+    read: there is nothing to keep. It does fault.
  6. Zero fill is a fault but neither a swap read nor a file read.
- 7. Unmap and discard act on pages that have been touched ("touched again after that"); a page never touched is still charged when
-    it is first touched, even after a map or an unmap.
- 8. A private file page that was written and then freed is a file page again (its copy is gone, the file is not): touched again it
-    is read from the file. To the letter ("anonymous after", "an anonymous page is zero-filled") it would be zero-filled.
- 9. A file or shared page that is unmapped stays in memory, dirty if it was, until the policy reclaims it; mapped again and touched
-    it is a hit. If by then the page is anonymous (the map event says so) the old frame stays, unreachable, until it is reclaimed.
-10. mremap: the destination is unmapped, min(n, m) pages move with class, dirtiness, slot and place in the policy, the rest is
-    unmapped. The old addresses then count as unmapped. With old == new only the tail is unmapped.
-11. `ignore` skips unmap, discard and mremap and what map frees; map events still tell the class of a page that has not been touched
-    yet.
-12. Dirty shared pages cost a file write when reclaimed. A swap write makes the slot valid; a write reference makes it invalid.
+ 7. Unmap and discard act on pages that have been touched ("touched again after that"); a page never
+    touched is still charged when it is first touched, even after a map or an unmap.
+ 8. A private file page that was written and then freed is a file page again (its copy is gone, the
+    file is not): touched again it is read from the file. To the letter ("anonymous after", "an
+    anonymous page is zero-filled") it would be zero-filled.
+ 9. A file or shared page that is unmapped stays in memory, dirty if it was, until the policy
+    reclaims it; mapped again and touched it is a hit. If by then the page is anonymous (the map
+    event says so) the old frame stays, unreachable, until it is reclaimed.
+10. mremap: the destination is unmapped, min(n, m) pages move with class, dirtiness, slot and place
+    in the policy, the rest is unmapped. The old addresses then count as unmapped. With old == new
+    only the tail is unmapped.
+11. `ignore` skips unmap, discard and mremap and what map frees; map events still tell the class of
+    a page that has not been touched yet.
+12. Dirty shared pages cost a file write when reclaimed. A swap write makes the slot valid; a write
+    reference makes it invalid.
 
-The model was written independently of the Rust engine. Items 3 and 8 follow the engine instead of the literal text. The engine differs in
-1, 7 and 10: it fixes a page's class at its first touch, zero-fills a page that was mapped or unmapped before its first touch, and
-mishandles some mremap targets.
+The model was written independently of the Rust engine. Items 3 and 8 follow the engine instead of
+the literal text. The engine differs in 1, 7 and 10: it fixes a page's class at its first touch,
+zero-fills a page that was mapped or unmapped before its first touch, and mishandles some mremap
+targets.
 """
 
 from __future__ import annotations
@@ -79,7 +85,8 @@ class Replay:
         self.written: set[int] = set()
         self.fetched: set[int] = set()
         self.count = dict.fromkeys(COUNTERS, 0)
-        self.evictions: list[tuple[int, int]] = []  # (index of the reference, virtual page of the content's first touch)
+        # (index of the reference, virtual page of the content's first touch)
+        self.evictions: list[tuple[int, int]] = []
 
     def run(self, events: Iterable[tuple]) -> dict[str, int]:
         events = list(events)
@@ -180,7 +187,9 @@ class Replay:
 def io_time_ns(
     count: dict[str, int], swap_read: int = 5263, swap_write: int = 28571, file_read: int = 10000, file_write: int = 14286
 ) -> int:
-    """Compute the four times; costs are the inverse of the published 190k, 35k, 100k and 70k operations per second, rounded to ns."""
+    """Compute the four times; costs are the inverse of the published 190k, 35k, 100k and 70k
+    operations per second, rounded to ns.
+    """
     return (
         count["swap_reads"] * swap_read
         + count["swap_writes"] * swap_write

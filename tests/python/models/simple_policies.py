@@ -6,15 +6,17 @@ Every policy model has the same three methods:
     forget(page)                 -> the page's content is gone (unmapped); its frame is free again
     resident()                   -> the pages in memory
 
-`op` is one of R, W, I and `backing` one of anon, file; these policies ignore both. They evict before they insert, and only if no frame
-is free.
+`op` is one of R, W, I and `backing` one of anon, file; these policies ignore both. They evict
+before they insert, and only if no frame is free.
 
 Where docs/papers/spo-clock.md, item 8 ("Bits start at 0"), is ambiguous, these models assume:
 
-1. CLOCK: a page that has just been brought in has bit 0; the faulting access does not set it, the next access does.
-2. CLOCK: a new page is inserted just behind the hand, so it is the last one that the hand reaches. A queue whose head is under the
-   hand is equivalent.
-3. A forgotten page leaves its place in the queue; the others keep their order, and the hand moves to the next page.
+1. CLOCK: a page that has just been brought in has bit 0; the faulting access does not set it, the
+   next access does.
+2. CLOCK: a new page is inserted just behind the hand, so it is the last one that the hand reaches.
+   A queue whose head is under the hand is equivalent.
+3. A forgotten page leaves its place in the queue; the others keep their order, and the hand moves
+   to the next page.
 """
 
 from __future__ import annotations

@@ -1,53 +1,65 @@
-"""A reference model of SPO-CLOCK: docs/papers/spo-clock.md, items 1 to 9, and the paper's Sections 2.2, 2.3 and Algorithm 1.
+"""A reference model of SPO-CLOCK: docs/papers/spo-clock.md, items 1 to 9, and the paper's Sections
+2.2, 2.3 and Algorithm 1.
 
-Each region is a queue whose head is under the hand. A page that the hand passes moves to the tail, and a new page is inserted at the tail
-(just behind the hand). Its shadow is a list, oldest first. A page is in memory as long as it is in a region.
+Each region is a queue whose head is under the hand. A page that the hand passes moves to the tail,
+and a new page is inserted at the tail (just behind the hand). Its shadow is a list, oldest first. A
+page is in memory as long as it is in a region.
 
 Where the text is ambiguous, this model assumes:
 
- 1. Regions in the order of the paper's Fig. 2: read/anon, write/anon, read/file, write/file. Ties of any kind go to the first in
-    this order.
+ 1. Regions in the order of the paper's Fig. 2: read/anon, write/anon, read/file, write/file. Ties
+    of any kind go to the first in this order.
  2. Sizes start at C // 4; the remainder goes one each to the first regions in that order.
- 3. "Bits start at 0 and are set by the access that follows": the faulting access sets no bit, as in CLOCK; later accesses do.
- 4. Sizes are targets. A region is full when it holds at least its size. "C - |Reg|" is the shadow's capacity, from the size, not
-    from the occupancy.
- 5. `frame` mode: until a frame is free, reclaim a page from the own region if it is full; if it is below its size (an empty one
-    above all), from the one most over its size. The reading says so of an empty region only; taken to the letter, a region could then
-    never grow into its size. Measured on node k64, 5 and 25 %, I/O time against CLOCK: to the letter 1.70 and 1.90, this reading
-    1.16 and 1.04; a first scouting saw 0.96 to 1.20.
- 6. `descriptor` mode, "the literal reading": a full region reclaims once ("if no free space in Reg"), whether that frees a frame or
-    not; a region that was shrunk keeps its surplus until its next reclaim. If then no frame is free (a page that stays in its
-    sibling frees none), pages go from the region most over its size until one is.
- 7. "One level deep": a reclaim caused by a cross-insert may itself cross-insert, but that insertion reclaims nothing, so the region
-    may run over its size.
- 8. When the hand scans a page, the own bit is cleared, then the cross-insert done, then the hand moves (the order in Algorithm 1).
- 9. Every page that leaves a region enters that region's shadow. All four shadows are trimmed, oldest first, at the end of the
-    fault.
-10. A page that enters a region leaves the shadow of that operation, a file's too if it has become anonymous (no page is in file and
-    anonymous lists at once, 2.2). Only a fault counts a hit there, a cross-insert never does.
-11. Score: at each shadow hit all decayed counts are multiplied by 0.999, then the region's own grows by one; score = cost x count /
-    (C - size).
-12. The region that grows is never the one to shrink. If every other one has a single page nothing changes size; the hit count is
-    set to 0 all the same.
-13. `raw` compares all shadow hits so far, neither decayed nor set back, / threshold. `largest` is by size, `cheapest-first` by
-    cost, `round-robin` takes the regions in turn, skipping the one that grows and those of one page, and goes on after the last one
-    taken.
-14. Fewer than four frames are refused with four regions only; `regions=1` has one bit a page, takes any C >= 1, and is CLOCK.
-15. The region of a faulting access goes by the class the page has once the access is done: the first write of a private file page
-    goes to write/anon. A private file page written later, while in memory, stays where it is ("does not perform anything when a
-    page already in the memory is accessed", 2.4) until a hand meets it in a file region: it then goes to the anonymous region of
-    the same operation, bits as they are, no shadow entered, nothing reclaimed for it, and the hand goes on.
+ 3. "Bits start at 0 and are set by the access that follows": the faulting access sets no bit, as in
+    CLOCK; later accesses do.
+ 4. Sizes are targets. A region is full when it holds at least its size. "C - |Reg|" is the shadow's
+    capacity, from the size, not from the occupancy.
+ 5. `frame` mode: until a frame is free, reclaim a page from the own region if it is full; if it is
+    below its size (an empty one above all), from the one most over its size. The reading says so of
+    an empty region only; taken to the letter, a region could then never grow into its size.
+    Measured on node k64, 5 and 25 %, I/O time against CLOCK: to the letter 1.70 and 1.90, this
+    reading 1.16 and 1.04; a first scouting saw 0.96 to 1.20.
+ 6. `descriptor` mode, "the literal reading": a full region reclaims once ("if no free space in
+    Reg"), whether that frees a frame or not; a region that was shrunk keeps its surplus until its
+    next reclaim. If then no frame is free (a page that stays in its sibling frees none), pages go
+    from the region most over its size until one is.
+ 7. "One level deep": a reclaim caused by a cross-insert may itself cross-insert, but that insertion
+    reclaims nothing, so the region may run over its size.
+ 8. When the hand scans a page, the own bit is cleared, then the cross-insert done, then the hand
+    moves (the order in Algorithm 1).
+ 9. Every page that leaves a region enters that region's shadow. All four shadows are trimmed,
+    oldest first, at the end of the fault.
+10. A page that enters a region leaves the shadow of that operation, a file's too if it has become
+    anonymous (no page is in file and anonymous lists at once, 2.2). Only a fault counts a hit
+    there, a cross-insert never does.
+11. Score: at each shadow hit all decayed counts are multiplied by 0.999, then the region's own
+    grows by one; score = cost x count / (C - size).
+12. The region that grows is never the one to shrink. If every other one has a single page nothing
+    changes size; the hit count is set to 0 all the same.
+13. `raw` compares all shadow hits so far, neither decayed nor set back, / threshold. `largest` is
+    by size, `cheapest-first` by cost, `round-robin` takes the regions in turn, skipping the one
+    that grows and those of one page, and goes on after the last one taken.
+14. Fewer than four frames are refused with four regions only; `regions=1` has one bit a page, takes
+    any C >= 1, and is CLOCK.
+15. The region of a faulting access goes by the class the page has once the access is done: the
+    first write of a private file page goes to write/anon. A private file page written later, while
+    in memory, stays where it is ("does not perform anything when a page already in the memory is
+    accessed", 2.4) until a hand meets it in a file region: it then goes to the anonymous region of
+    the same operation, bits as they are, no shadow entered, nothing reclaimed for it, and the hand
+    goes on.
 16. A page that is unmapped leaves its regions and shadows without trace.
 
-The model was written independently of the Rust policy. In items 6, 10, 13 (`raw`) and 15 the text allows other interpretations (a loop
-until the region fits, `raw` on the counts that are reset, private file pages in file regions permanently); the model follows the policy.
+The model was written independently of the Rust policy. In items 6, 10, 13 (`raw`) and 15 the text
+allows other interpretations (a loop until the region fits, `raw` on the counts that are reset,
+private file pages in file regions permanently); the model follows the policy.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 
-COSTS = {"read/anon": 5263, "write/anon": 28571, "read/file": 10000, "write/file": 14286}  # Optane M10 for swap, UFS 3.1 for files, ns
+# Optane M10 for swap, UFS 3.1 for files, ns
+COSTS = {"read/anon": 5263, "write/anon": 28571, "read/file": 10000, "write/file": 14286}
 ORDER = ["read/anon", "write/anon", "read/file", "write/file"]
 SIBLING = {"read/anon": "write/anon", "write/anon": "read/anon", "read/file": "write/file", "write/file": "read/file"}
 DECAY = 0.999
@@ -185,7 +197,8 @@ class SpoClock:
             self.reclaim(region if own else self.most_over_its_size(), nested=False)
 
     def frames_used(self) -> int:
-        return len(self.bits["all" if len(self.order) == 1 else "read"])  # every page in memory has its bits
+        # every page in memory has its bits
+        return len(self.bits["all" if len(self.order) == 1 else "read"])
 
     def most_over_its_size(self) -> Region:
         return max(self.region.values(), key=lambda r: len(r.queue) - r.size)
@@ -221,7 +234,8 @@ class SpoClock:
     def cross_insert(self, region: Region, page: int, nested: bool) -> None:
         if len(self.order) == 1:
             return
-        opposite = self.region[SIBLING[region.name]]  # the page is of this region's class, or the hand would have moved it
+        # the page is of this region's class, or the hand would have moved it
+        opposite = self.region[SIBLING[region.name]]
         if opposite.bit[page] == 0 or page in opposite.queue:
             return
         opposite.bit[page] = 0

@@ -1,5 +1,6 @@
-// An allocator as some programs bring their own: it registers its fork handlers before any library has started, holds its lock while it
-// maps memory, and is locked during a fork. Two threads map memory, a third forks. Prints the number of children that mapped memory too.
+// An allocator as some programs bring their own: it registers its fork handlers before any library
+// has started, holds its lock while it maps memory, and is locked during a fork. Two threads map
+// memory, a third forks. Prints the number of children that mapped memory too.
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>

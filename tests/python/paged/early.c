@@ -1,6 +1,7 @@
-// A program with an allocator of its own, which reserves its address space before any library has started and commits it by mprotect
-// under its lock. Allocates 64 MiB, checks every page twice, and says "right". Cases: "threads" starts a thread first, "single" only opens
-// a file, "clone" starts a child by clone(), which checks the content too.
+// A program with an allocator of its own, which reserves its address space before any library has
+// started and commits it by mprotect under its lock. Allocates 64 MiB, checks every page twice, and
+// says "right". Cases: "threads" starts a thread first, "single" only opens a file, "clone" starts
+// a child by clone(), which checks the content too.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>

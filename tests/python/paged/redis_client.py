@@ -1,4 +1,6 @@
-"""A redis client that verifies every value: it sets keys, changes some while a forked child saves, and reloads the dump."""
+"""A redis client that verifies every value: it sets keys, changes some while a forked child saves,
+and reloads the dump.
+"""
 
 import hashlib
 import random

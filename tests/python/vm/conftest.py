@@ -1,4 +1,6 @@
-"""Fixtures of tests with a guest: the parts of a guest, and a small experiment whose apps do not fit into memory."""
+"""Fixtures of tests with a guest: the parts of a guest, and a small experiment whose apps do not
+fit into memory.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ def guest_parts() -> None:
     """Skip, with the reason, if no guest can be run."""
     if not (Path(guest.__file__).parents[2] / "_native" / "swaplab-guest").is_file():
         pytest.skip("the guest's program is not built: Rust's target aarch64-unknown-linux-musl is missing")
-    # The host's packages are not fetched for a test: QEMU and a compiler have hundreds of megabytes.
+    # The host's packages are not fetched for a test: QEMU and a compiler have hundreds of
+    # megabytes.
     if absent := tools.absent(tools.QEMU, tools.MKE2FS, *tools.MODULE):
         pytest.skip(f"no {', '.join(program.command for program in absent)} on this machine")
     if not kernels.is_downloaded("debian-6.12") and shutil.which("apt-get") is None:

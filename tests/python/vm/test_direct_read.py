@@ -1,4 +1,6 @@
-"""A kernel with Direct Read in a guest: slots are mapped, writes copy them, no page is lost. Needs one that `swaplab kernel build` made."""
+"""A kernel with Direct Read in a guest: slots are mapped, writes copy them, no page is lost. Needs
+one that `swaplab kernel build` made.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ vm = { kernel = "KERNEL", think = "1ms" }
 
 @pytest.fixture(scope="module")
 def kernel() -> str:
-    """The name of a built kernel with Direct Read; skips, with the reason, where there is none, or no guest can be run."""
+    """The name of a built kernel with Direct Read; skips, with the reason, where there is none, or
+    no guest can be run.
+    """
     if absent := tools.absent(tools.QEMU, tools.MKE2FS, *tools.MODULE):
         pytest.skip(f"no {', '.join(program.command for program in absent)} on this machine")
     if not (Path(guest.__file__).parents[2] / "_native" / "swaplab-guest").is_file():
@@ -52,5 +56,6 @@ def test_slots_are_mapped_copied_by_writes_and_no_page_is_lost(kernel: str, tmp_
     assert paging["direct_reads"] > 1000 and paging["promotions"] > 100, "both a read and a write of a slot"
     assert paging["promotions"] == counted["swap_direct_copy"]
     assert paging["copied_pages"] == counted["pswpin"] + counted["swap_direct_copy"] < copy["paging"]["copied_pages"]
-    # Zero-filled pages are refaults without a copy, and counts of a node lag by less than a batch of each processor.
+    # Zero-filled pages are refaults without a copy, and counts of a node lag by less than a batch
+    # of each processor.
     assert abs(paging["anon_refaults"] - paging["copied_pages"]) < 64, "a copy that follows a swap-out is a refault"

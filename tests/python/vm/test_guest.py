@@ -1,6 +1,8 @@
-"""A kernel of the distribution in QEMU by `swaplab run`: there are swap-outs, no page is lost, and the run's files are complete.
+"""A kernel of the distribution in QEMU by `swaplab run`: there are swap-outs, no page is lost, and
+the run's files are complete.
 
-It runs if the guest's parts are available, or can be fetched from the distribution in under a minute (60 MB, once, to the user's cache).
+It runs if the guest's parts are available, or can be fetched from the distribution in under a
+minute (60 MB, once, to the user's cache).
 """
 
 from __future__ import annotations

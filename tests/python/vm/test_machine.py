@@ -1,4 +1,6 @@
-"""Reports about failing guests, with a shell script instead of QEMU that writes a guest's console output."""
+"""Reports about failing guests, with a shell script instead of QEMU that writes a guest's console
+output.
+"""
 
 from __future__ import annotations
 

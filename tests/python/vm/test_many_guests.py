@@ -1,4 +1,6 @@
-"""Tests with many guests (`make guests`): equal documents, every key, the example, and each kind of failure."""
+"""Tests with many guests (`make guests`): equal documents, every key, the example, and each kind of
+failure.
+"""
 
 from __future__ import annotations
 
@@ -102,13 +104,17 @@ def test_a_panic_shows_the_consoles_last_lines(guest_parts: None, tmp_path: Path
 
 
 def outcomes(*wanted: Experiment) -> list[guest.Outcome]:
-    """Run the guest of each experiment's only design, two guests at a time. Returns the outcomes."""
+    """Run the guest of each experiment's only design, two guests at a time. Returns the
+    outcomes.
+    """
     done = runner.run_all(configurations(list(wanted)), {"debian-6.12": kernels.resolve("debian-6.12")}, 2, Options())
     return [runs.outcomes[0] for runs in done]
 
 
 def test_the_guest_has_the_experiment_s_settings(file: Path) -> None:
-    """Settings are read back from the kernel's files or its trace. A core of 2 GIPS waits twice as many instructions for flash."""
+    """Settings are read back from the kernel's files or its trace. A core of 2 GIPS waits twice as
+    many instructions for flash.
+    """
     requests = "run.vm.events=['block/block_rq_issue', 'block/block_rq_complete']"
     plain = experiments.parse(file.read_text(), "x.toml", [requests, "run.vm.watermark_scale_factor=50"])
     changes = ["machine.dram=256MiB", "machine.kernel={ swappiness = 60, page_cluster = 3, extra_free = '8MiB' }", "run.vm.mglru=false"]

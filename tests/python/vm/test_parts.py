@@ -256,7 +256,8 @@ def test_a_row_by_hand() -> None:
     assert launches is not None and launches.delay_ms is not None and launches.resume_ms is not None
     assert (launches.count, launches.cold, launches.resumes, launches.kills) == (2, 1, 1, 1)
     assert launches.kill_reasons == {"low-memory": 1.0} and launches.ux.crisp == 2
-    # On a core of 2 GIPS times are halved: 5 and 20 ms, 10 and 20 ms; means 12.5 and 15, t of one degree 12.706.
+    # On a core of 2 GIPS times are halved: 5 and 20 ms, 10 and 20 ms; means 12.5 and 15, t of one
+    # degree 12.706.
     assert launches.delay_ms.mean == 13.75 and launches.resume_ms.mean == 7.5
     assert row.interval["launches.delay_ms.mean"] == pytest.approx((13.75 - 12.706 * 1.25, 13.75 + 12.706 * 1.25), rel=1e-3)
     assert (row.paging.swap_in_bytes, row.paging.swap_out_bytes, row.paging.refaults) == (150 * 4096, 4 * 4096, 5)
@@ -269,7 +270,8 @@ def test_a_row_by_hand() -> None:
 
 
 def test_a_copy_of_a_mapped_slot_is_a_copy() -> None:
-    # 100 pages by requests, 50 mapped in place, of which 20 were written later: 120 copies. Of 1000 kB read, 400 were swap's.
+    # 100 pages by requests, 50 mapped in place, of which 20 were written later: 120 copies. Of 1000
+    # kB read, 400 were swap's.
     paging = rows.paging_of({"pswpin": 100, "swap_direct_map": 50, "swap_direct_copy": 20, "pswpout": 7, "pgpgin": 1000, "pgpgout": 28})
     assert (paging.copied_pages, paging.direct_reads, paging.promotions) == (120, 50, 20)
     assert (paging.swap_in_bytes, paging.swap_out_bytes) == (120 * 4096, 7 * 4096)
@@ -279,7 +281,8 @@ def test_a_copy_of_a_mapped_slot_is_a_copy() -> None:
 
 
 def test_the_a_against_a_interval_of_each_design_is_reported() -> None:
-    # Means of the seeds 25 and 30 ms: 27.5, t of one degree 12.706 times 2.5 is 31.8, of 27.5 115.5 %.
+    # Means of the seeds 25 and 30 ms: 27.5, t of one degree 12.706 times 2.5 is 31.8, of 27.5 115.5
+    # %.
     two = rows.row(rows.Runs(of(), [outcome(10, 100), outcome(20, 200)]))
     assert runner.against_themselves([two])[0].startswith(
         "vm: A against A: if only think times differ, the mean delay's 95 % interval is zram +-116 %"

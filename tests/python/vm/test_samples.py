@@ -1,4 +1,6 @@
-"""A guest's memory samples as a recording: a case worked by hand, and a real guest's, which the fit reads."""
+"""A guest's memory samples as a recording: a case worked by hand, and a real guest's, which the fit
+reads.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Conversion of ftrace lines to spans and instants, by hand, and to Perfetto's format, read back with Perfetto's classes."""
+"""Conversion of ftrace lines to spans and instants, by hand, and to Perfetto's format, read back
+with Perfetto's classes.
+"""
 
 from __future__ import annotations
 

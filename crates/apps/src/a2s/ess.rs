@@ -1,5 +1,7 @@
-//! What: efficacy-based selective swapping: while N_live >= T_live apps live, no page is swapped out.
-//! Why: the more apps are cached, the less another cached app gains; beyond the limit of live apps it gains nothing.
+//! What: efficacy-based selective swapping: while N_live >= T_live apps live, no page is swapped
+//! out.
+//! Why: the more apps are cached, the less another cached app gains; beyond the limit of live apps
+//! it gains nothing.
 //! Source: A2S (Kim et al. 2017), Section 4.1, Algorithm 1.
 //! Deviations: none.
 //! Weakness: one threshold for all users and apps; pages of the system are not swapped out either.

@@ -1,7 +1,9 @@
-//! What: lifetime-aware victim selection: an inactive page may be swapped out if one of its owners is launched again soon on average.
+//! What: lifetime-aware victim selection: an inactive page may be swapped out if one of its owners
+//! is launched again soon on average.
 //! Why: writes of pages are wasted if their app is killed before its next launch.
 //! Source: A2S (Kim et al. 2017), Section 4.2, Algorithm 1; docs/papers/a2s.md.
-//! Deviations: none; an app with fewer launches than T_launched is skipped (the algorithm; the text says "more than").
+//! Deviations: none; an app with fewer launches than T_launched is skipped (the algorithm; the text
+//! says "more than").
 //! Weakness: the past average is a poor predictor for an app that is used in bursts.
 
 use crate::{History, Owner};
@@ -10,7 +12,8 @@ use crate::{History, Owner};
 pub struct Lvsp {
     pub t_reuse: f64,
     pub t_launched: u64,
-    /// Whether the average is weighted by the number of gaps between launches instead of the number of launches.
+    /// Whether the average is weighted by the number of gaps between launches instead of the number
+    /// of launches.
     pub strict: bool,
 }
 

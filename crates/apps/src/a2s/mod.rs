@@ -1,5 +1,5 @@
-//! App policies, which decide whose pages may be swapped out: A2S's two conditions (Kim et al. 2017, Algorithm 1), each of which can be
-//! used alone, and the gates of Acclaim and Ariadne.
+//! App policies, which decide whose pages may be swapped out: A2S's two conditions (Kim et al.
+//! 2017, Algorithm 1), each of which can be used alone, and the gates of Acclaim and Ariadne.
 
 mod ess;
 mod lvsp;
@@ -21,13 +21,16 @@ pub enum AppPolicy {
     None,
     /// No page is swapped out while many apps are alive ([`Ess`]).
     Ess,
-    /// Only pages of apps that are likely to be used again before they are killed may be swapped out ([`Lvsp`]).
+    /// Only pages of apps that are likely to be used again before they are killed may be swapped
+    /// out ([`Lvsp`]).
     Lvsp,
     /// The conditions of [`Ess`] and [`Lvsp`] together.
     A2s,
-    /// Pages of the app in front, file-backed ones included, stay while other pages can be reclaimed ([`crate::acclaim`]).
+    /// Pages of the app in front, file-backed ones included, stay while other pages can be
+    /// reclaimed ([`crate::acclaim`]).
     Acclaim,
-    /// Anonymous pages that their app's last start used stay while other pages can be reclaimed ([`crate::ariadne`]).
+    /// Anonymous pages that their app's last start used stay while other pages can be reclaimed
+    /// ([`crate::ariadne`]).
     Ariadne,
 }
 
@@ -51,7 +54,8 @@ const T_LAUNCHED: Parameter =
     Parameter::new("t_launched", Kind::Integer { low: 0, high: u64::MAX }, "3", "launches below which an app's pages stay (LVSP)");
 const STRICT: Parameter = Parameter::new("strict", Kind::Switch, "off", "weigh the average by gaps in place of launches (LVSP)");
 
-/// The worlds of conditions on a whole app. A kernel can forbid the swap-out of one app's control group, but not of single pages in it.
+/// The worlds of conditions on a whole app. A kernel can forbid the swap-out of one app's control
+/// group, but not of single pages in it.
 const EVERYWHERE: &[World] = &[World::Phone, World::Kernel];
 const PHONE: &[World] = &[World::Phone];
 
@@ -140,8 +144,9 @@ impl Gate {
         Gate { ess: with_ess.then_some(ess), lvsp: with_lvsp.then_some(lvsp), acclaim, ariadne }
     }
 
-    /// Whether a page that the page policy released stays in memory after all, because the app in front owns it ([`crate::acclaim`]) or its
-    /// app's last start used it ([`crate::ariadne`]). This also holds for file-backed pages.
+    /// Whether a page that the page policy released stays in memory after all, because the app in
+    /// front owns it ([`crate::acclaim`]) or its app's last start used it ([`crate::ariadne`]).
+    /// This also holds for file-backed pages.
     pub fn spares(&self, owners: &[Owner], foreground: Option<AppId>, hot: bool, asked: usize, wanted: usize) -> bool {
         self.acclaim && crate::acclaim::spares(owners, foreground, asked, wanted)
             || self.ariadne && crate::ariadne::spares(hot, asked, wanted)
@@ -157,7 +162,8 @@ impl Gate {
         self.acclaim || self.lvsp.is_some()
     }
 
-    /// Whether an inactive page with these owners may be swapped out now, with `live` live apps. A page without owners may not.
+    /// Whether an inactive page with these owners may be swapped out now, with `live` live apps. A
+    /// page without owners may not.
     pub fn may_swap_out(&self, live: usize, owners: &[Owner], history: &History) -> bool {
         self.ess.as_ref().is_none_or(|ess| ess.allows(live)) && self.lvsp.as_ref().is_none_or(|lvsp| lvsp.allows(owners, history))
     }

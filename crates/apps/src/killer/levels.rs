@@ -1,9 +1,13 @@
-//! The levels of free memory and of file cache that Android gives to the kernel's low-memory killer, by the size of memory.
+//! The levels of free memory and of file cache that Android gives to the kernel's low-memory
+//! killer, by the size of memory.
 //!
-//! Source: AOSP services/core/java/com/android/server/am/ProcessList.java, `updateOomLevels`, `mOomMinFreeLow` and `mOomMinFreeHigh`. The
-//! levels lie between two tables, at the larger of two scales: by memory, from 300 MB (Android 4.4; 350 MB in Android 6 to 9) to 700 MB,
-//! and by pixels of the screen, from 480 x 800 to 1280 x 800. Android 6 to 9 raise the two highest levels of phones with 64-bit apps.
-//! Deviations: no product's `config_lowMemoryKillerMinFreeKbytesAdjust` or `...Absolute`, which AOSP leaves at their defaults (off).
+//! Source: AOSP services/core/java/com/android/server/am/ProcessList.java, `updateOomLevels`,
+//! `mOomMinFreeLow` and `mOomMinFreeHigh`. The levels lie between two tables, at the larger of two
+//! scales: by memory, from 300 MB (Android 4.4; 350 MB in Android 6 to 9) to 700 MB, and by pixels
+//! of the screen, from 480 x 800 to 1280 x 800. Android 6 to 9 raise the two highest levels of
+//! phones with 64-bit apps.
+//! Deviations: no product's `config_lowMemoryKillerMinFreeKbytesAdjust` or `...Absolute`, which
+//! AOSP leaves at their defaults (off).
 
 /// Levels in kB of a small phone, and of one with 700 MB or a screen of 1280 x 800.
 const LOW_KB: [u64; 6] = [12_288, 18_432, 24_576, 36_864, 43_008, 49_152];
@@ -53,8 +57,8 @@ mod tests {
 
     const QVGA: u64 = 480 * 800;
 
-    /// 500 MB are half of the way from 300 to 700 MB: the first level is 12,288 + 61,440 / 2. From 350 MB on they are 150 / 350 of it:
-    /// 12,288 + 61,440 x 3 / 7 = 38,619.4.
+    /// 500 MB are half of the way from 300 to 700 MB: the first level is 12,288 + 61,440 / 2. From
+    /// 350 MB on they are 150 / 350 of it: 12,288 + 61,440 x 3 / 7 = 38,619.4.
     #[test]
     fn levels_lie_between_two_tables_by_hand() {
         let of = |levels: Levels, mb: u64, pixels| levels.of(mb * 1024, pixels, false).unwrap();
@@ -62,7 +66,8 @@ mod tests {
         assert_eq!(of(Levels::Android6, 500, QVGA)[0], 38_619);
         assert_eq!((of(Levels::Android4, 256, QVGA), of(Levels::Android6, 350, 1)), (LOW_KB, LOW_KB));
         assert_eq!(of(Levels::Android6, 700, QVGA), HIGH_KB);
-        // A screen of 1080 x 1920 alone gives the highest levels; one of 704,000 pixels lies half of the way.
+        // A screen of 1080 x 1920 alone gives the highest levels; one of 704,000 pixels lies half
+        // of the way.
         assert_eq!((of(Levels::Android4, 256, 1080 * 1920), of(Levels::Android4, 256, 704_000)[0]), (HIGH_KB, 43_008));
         assert_eq!(Levels::Given.of(1, 1, false), None);
     }

@@ -1,8 +1,10 @@
-//! What: kills when free memory and file cache are both below a level of a table; each level has its own least `oom_score_adj`.
+//! What: kills when free memory and file cache are both below a level of a table; each level has
+//! its own least `oom_score_adj`.
 //! Why: the killer of phones up to Android 9, and of papers of that time.
-//! Source: Linux drivers/staging/android/lowmemorykiller.c; levels of a Nexus 5. While a victim is dying, and for a second (HZ) at most, it
-//! kills no other process (`lowmem_deathpending_timeout`).
-//! Deviations: shared memory is not distinguished from other file pages; the kernel's reserve (`totalreserve_pages`) counts as free memory.
+//! Source: Linux drivers/staging/android/lowmemorykiller.c; levels of a Nexus 5. While a victim is
+//! dying, and for a second (HZ) at most, it kills no other process (`lowmem_deathpending_timeout`).
+//! Deviations: shared memory is not distinguished from other file pages; the kernel's reserve
+//! (`totalreserve_pages`) counts as free memory.
 //! Weakness: ignores stalls and the amount of free swap.
 
 use super::levels::Levels;
@@ -60,10 +62,11 @@ pub static ENTRY: Entry<Info> = Entry {
 /// A table of memory levels, each with the least `oom_score_adj` that may be killed below it.
 #[derive(Clone, Debug)]
 pub struct Minfree {
-    /// The levels in kB, in ascending order. The defaults are a Nexus 5's, whose highest level is 184320 kB.
+    /// The levels in kB, in ascending order. The defaults are a Nexus 5's, whose highest level is
+    /// 184320 kB.
     pub minfree_kb: Vec<u64>,
-    /// The least `oom_score_adj` that may be killed below each level. AOSP's last one is 906 (`ProcessList.mOomAdj`); with `spread = aosp`
-    /// only the oldest cached apps have it.
+    /// The least `oom_score_adj` that may be killed below each level. AOSP's last one is 906
+    /// (`ProcessList.mOomAdj`); with `spread = aosp` only the oldest cached apps have it.
     pub adj: Vec<u32>,
     /// How levels are computed on a machine; by default they are those of `minfree_kb`.
     pub computed: Computed,

@@ -67,13 +67,15 @@ pub struct Pressure {
 
 /// Decides when an app may be killed. A rule may keep state from one check of memory to the next.
 pub trait Rule: Debug + Send + Sync + CloneRule {
-    /// The least `oom_score_adj` that may be killed now; none if no app may be killed. `now_ns` may be of any monotonic clock.
+    /// The least `oom_score_adj` that may be killed now; none if no app may be killed. `now_ns` may
+    /// be of any monotonic clock.
     fn look(&mut self, now_ns: u64, seen: &Pressure) -> Option<u32>;
 
     /// Note that an app was killed because of the last check.
     fn killed(&mut self) {}
 
-    /// Whether [`look`](Self::look) can name an adjustment after `stall_ms` of stalls in the last second.
+    /// Whether [`look`](Self::look) can name an adjustment after `stall_ms` of stalls in the last
+    /// second.
     fn is_awake(&self, _stall_ms: u64) -> bool {
         true
     }
@@ -83,7 +85,8 @@ pub trait Rule: Debug + Send + Sync + CloneRule {
         false
     }
 
-    /// Memory is low to this killer when free and file pages together are below this many kB; 0 if it decides by something else.
+    /// Memory is low to this killer when free and file pages together are below this many kB; 0 if
+    /// it decides by something else.
     fn low_memory_kb(&self) -> u64 {
         0
     }
@@ -94,11 +97,13 @@ pub trait Rule: Debug + Send + Sync + CloneRule {
     /// Adapt the rule to a machine with `memory_kb` of memory.
     fn on_machine(&mut self, _memory_kb: u64) {}
 
-    /// Adapt the rule to apps in a control group limited to `limit_kb`. A control group has no watermarks.
+    /// Adapt the rule to apps in a control group limited to `limit_kb`. A control group has no
+    /// watermarks.
     fn in_group(&mut self, _limit_kb: u64) {}
 
-    /// Adapt the rule to a simulated phone that models such a control group. The model has no stalls, and its free memory includes
-    /// `kept_kb` (its low watermark), which a control group does not have. Returns a replacement if this rule does not work there.
+    /// Adapt the rule to a simulated phone that models such a control group. The model has no
+    /// stalls, and its free memory includes `kept_kb` (its low watermark), which a control group
+    /// does not have. Returns a replacement if this rule does not work there.
     fn in_model_of_group(&mut self, _limit_kb: u64, _kept_kb: u64, _swaps: bool) -> Option<Box<dyn Rule>> {
         None
     }
@@ -124,7 +129,8 @@ impl Clone for Box<dyn Rule> {
     }
 }
 
-/// A low-memory killer of a design: its rule, its choice of a victim, and Android's spread of adjustments.
+/// A low-memory killer of a design: its rule, its choice of a victim, and Android's spread of
+/// adjustments.
 #[derive(Clone, Debug)]
 pub struct Killer {
     /// How the victim is chosen among the apps that may be killed.
@@ -133,7 +139,8 @@ pub struct Killer {
     pub spread: AdjSpread,
     /// Interval between checks of memory on a real or virtual kernel, in ms.
     pub poll_ms: f64,
-    /// Time in ms for which it kills no other app while a victim has not died yet; 0: it does not wait.
+    /// Time in ms for which it kills no other app while a victim has not died yet; 0: it does not
+    /// wait.
     pub wait_ms: f64,
     rule: Box<dyn Rule>,
 }
@@ -172,7 +179,8 @@ impl Killer {
         }
     }
 
-    /// The least `oom_score_adj` that may be killed now; none if no app may be killed. `now_ns` may be of any monotonic clock.
+    /// The least `oom_score_adj` that may be killed now; none if no app may be killed. `now_ns` may
+    /// be of any monotonic clock.
     pub fn look(&mut self, now_ns: u64, seen: &Pressure) -> Option<u32> {
         self.rule.look(now_ns, seen)
     }
@@ -182,7 +190,8 @@ impl Killer {
         self.rule.killed();
     }
 
-    /// Whether [`look`](Self::look) can name an adjustment after `stall_ms` of stalls in the last second.
+    /// Whether [`look`](Self::look) can name an adjustment after `stall_ms` of stalls in the last
+    /// second.
     pub fn is_awake(&self, stall_ms: u64) -> bool {
         self.rule.is_awake(stall_ms)
     }
@@ -192,7 +201,8 @@ impl Killer {
         self.rule.is_off()
     }
 
-    /// Memory is low to this killer when free and file pages together are below this many kB; 0 if it decides by something else.
+    /// Memory is low to this killer when free and file pages together are below this many kB; 0 if
+    /// it decides by something else.
     pub fn low_memory_kb(&self) -> u64 {
         self.rule.low_memory_kb()
     }
@@ -204,7 +214,8 @@ impl Killer {
         sized
     }
 
-    /// This killer with the levels that Android computes from `memory_kb` of memory, if it computes any.
+    /// This killer with the levels that Android computes from `memory_kb` of memory, if it computes
+    /// any.
     pub fn sized(mut self, memory_kb: u64) -> Killer {
         self.rule.sized(memory_kb);
         self
@@ -216,7 +227,8 @@ impl Killer {
         self
     }
 
-    /// This killer in a model of such a control group, with or without swap. The model keeps `kept_kb` free, which the group does not.
+    /// This killer in a model of such a control group, with or without swap. The model keeps
+    /// `kept_kb` free, which the group does not.
     pub fn in_model_of_group(mut self, limit_kb: u64, kept_kb: u64, swaps: bool) -> Killer {
         if let Some(rule) = self.rule.in_model_of_group(limit_kb, kept_kb, swaps) {
             self.rule = rule;

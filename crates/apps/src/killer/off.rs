@@ -1,4 +1,5 @@
-//! What: kills no app. Android's limit on cached apps and the kernel's out-of-memory killer still end apps.
+//! What: kills no app. Android's limit on cached apps and the kernel's out-of-memory killer still
+//! end apps.
 //! Why: shows the effect of swap alone.
 //! Source: ours.
 //! Deviations: none.

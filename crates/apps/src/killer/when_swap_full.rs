@@ -2,7 +2,8 @@
 //! Why: papers on swap describe phones this way: apps are killed once swap is full.
 //! Source: Kim and Bahn 2019, Section II; Zhong et al. 2014, Section II.
 //! Deviations: none.
-//! Weakness: without swap it kills no app; with a large swap area it kills only after launches have become slow.
+//! Weakness: without swap it kills no app; with a large swap area it kills only after launches have
+//! become slow.
 
 use super::{Info, Killer, Pressure, Rule, Watermark, VICTIM};
 use crate::CACHED;

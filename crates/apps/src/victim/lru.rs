@@ -2,7 +2,8 @@
 //! Why: Android's rule.
 //! Source: Android's low-memory killer (drivers/staging/android/lowmemorykiller.c; lmkd).
 //! Deviations: of equal apps, the kernel's driver kills the largest (`largest`).
-//! Weakness: the least recently used app is not necessarily the one with the most distant next launch.
+//! Weakness: the least recently used app is not necessarily the one with the most distant next
+//! launch.
 
 use super::Candidate;
 use swaplab_vocab::AppId;

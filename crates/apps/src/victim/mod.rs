@@ -20,7 +20,8 @@ pub enum Victim {
     Oracle,
     /// The app with the shortest cold start (SWAM).
     Swam,
-    /// The least important app, the one with the largest resident set among equals (the kernel's driver).
+    /// The least important app, the one with the largest resident set among equals (the kernel's
+    /// driver).
     Largest,
 }
 
@@ -66,7 +67,8 @@ pub struct Candidate {
     pub app: AppId,
     /// The app's `oom_score_adj`.
     pub adjustment: u32,
-    /// The number of launches of any app up to its own next one; none if it is never launched again.
+    /// The number of launches of any app up to its own next one; none if it is never launched
+    /// again.
     pub next_launch: Option<u64>,
     /// Processor time of its cold start, in ns.
     pub cold_ns: u64,
@@ -78,7 +80,8 @@ impl Victim {
     pub const ALL: [Victim; 4] = [Victim::Lru, Victim::Oracle, Victim::Swam, Victim::Largest];
     pub const KEYS: [&'static str; 4] = ["lru", "oracle", "swam", "largest"];
 
-    /// Choose one of `candidates`, which are ordered from the least recently used one on. None if there are no candidates.
+    /// Choose one of `candidates`, which are ordered from the least recently used one on. None if
+    /// there are no candidates.
     pub fn choose(self, candidates: &[Candidate]) -> Option<AppId> {
         match self {
             Victim::Lru => lru::choose(candidates),
@@ -93,7 +96,8 @@ impl Victim {
         self == Victim::Largest
     }
 
-    /// Whether the rule also chooses the app to end when there are more cached apps than Android allows. Otherwise `lru` does.
+    /// Whether the rule also chooses the app to end when there are more cached apps than Android
+    /// allows. Otherwise `lru` does.
     pub fn rules_the_limit(self) -> bool {
         self == Victim::Oracle
     }
@@ -121,9 +125,10 @@ mod tests {
         assert_eq!(Victim::ALL.map(Victim::rules_the_limit), [false, true, false, false]);
     }
 
-    /// Five apps, by `oom_score_adj` and resident pages. The highest adjustment goes first, whatever its size: of the two at 906 the one
-    /// with 40 pages, then the one with 30; of the two with 20 pages at 900 the least recently used one. The app without a resident page
-    /// is passed over.
+    /// Five apps, by `oom_score_adj` and resident pages. The highest adjustment goes first,
+    /// whatever its size: of the two at 906 the one with 40 pages, then the one with 30; of the two
+    /// with 20 pages at 900 the least recently used one. The app without a resident page is passed
+    /// over.
     #[test]
     fn the_largest_of_the_least_important_by_hand() {
         let sizes = [(0, 900, 20), (1, 906, 30), (2, 900, 20), (3, 906, 40), (4, 906, 0)];

@@ -77,7 +77,8 @@ impl Ddr {
         self.bursts(bytes) * self.burst_length / 2.0 * self.t_ck
     }
 
-    /// Energy of a read of `bytes` including the activation of the row, that is, its contribution to equation (1).
+    /// Energy of a read of `bytes` including the activation of the row, that is, its contribution
+    /// to equation (1).
     pub fn read_j(&self, bytes: u64) -> f64 {
         let t = self.t_rd(bytes);
         self.act * (t + self.t_rcd) + self.rd * t + self.dq * self.t_dq(bytes)
@@ -117,8 +118,8 @@ impl Ddr {
         }
     }
 
-    /// Background energy in joules. The paper adds the power of all four states over the whole run, although they exclude each other, and
-    /// scales only refresh by the share of the chip.
+    /// Background energy in joules. The paper adds the power of all four states over the whole run,
+    /// although they exclude each other, and scales only refresh by the share of the chip.
     fn background_j(&self, a: &Activity, t_act: f64, mode: Mode) -> f64 {
         let share = a.swap_bytes as f64 / self.chip_bytes;
         match mode {

@@ -1,4 +1,5 @@
-//! DR.Swap's energy model (Zhong et al. 2016, Section IV), equation by equation. `docs/models/energy.md` explains it.
+//! DR.Swap's energy model (Zhong et al. 2016, Section IV), equation by equation.
+//! `docs/models/energy.md` explains it.
 
 mod compare;
 mod ddr;
@@ -163,7 +164,8 @@ mod tests {
         let nvm = |activity: &Activity, mode| compare(activity, mode).unwrap()[2].1;
         let (all, none) = (Activity { direct_reads: 3298, ..run(128) }, Activity { swap_ins: 0, direct_reads: 0, ..run(128) });
         assert_eq!(nvm(&all, Mode::Paper), nvm(&none, Mode::Paper));
-        // (4) and (5) with N_rd: 3298 activations of 80 ns at 156 mW, 3298 transfers of 5120 ns at 20.3 mW
+        // (4) and (5) with N_rd: 3298 activations of 80 ns at 156 mW, 3298 transfers of 5120 ns at
+        // 20.3 mW
         let (a, b) = (nvm(&all, Mode::Literal), nvm(&none, Mode::Literal));
         assert_close((a.activate_j - b.activate_j) * 1e6, 3298.0 * 80e-9 * 156e-3 * 1e6, 6);
         assert_close((a.io_j - b.io_j) * 1e6, 3298.0 * 5120e-9 * 20.3e-3 * 1e6, 6);
@@ -172,7 +174,8 @@ mod tests {
         assert_close(physical * 1e6, 3298.0 * 64.0 * 0.095, 6);
     }
 
-    /// An eighth of the chip, 64,000 lines of 95 ns and 80 ns of activation each: 11.2 ms active at 4.8 mW, the rest of a second at 0.2 mW.
+    /// An eighth of the chip, 64,000 lines of 95 ns and 80 ns of activation each: 11.2 ms active at
+    /// 4.8 mW, the rest of a second at 0.2 mW.
     #[test]
     fn physical_background_is_by_state() {
         let (reads, lines) = (1000, 64);

@@ -10,9 +10,10 @@ pub static OWN: [(&str, AppSize); 4] = [
     ("game", size(90.0, 50.0, 50.0, 2500.0, 300.0)),
 ];
 
-/// DR.Swap's categories (Zhong et al. 2016, Table III). File pages: the mean package size of the category's five apps, assumed to be
-/// mapped completely. The other values are those of the most similar kind (assumed): heavy for browsers and social networks, game for
-/// gaming, medium for the others.
+/// DR.Swap's categories (Zhong et al. 2016, Table III). File pages: the mean package size of the
+/// category's five apps, assumed to be mapped completely. The other values are those of the most
+/// similar kind (assumed): heavy for browsers and social networks, game for gaming, medium for the
+/// others.
 pub static CATEGORIES: [(&str, AppSize); 6] = [
     ("browser", size(60.0, 49.0, 35.0, 1000.0, 200.0)),
     ("gaming", size(90.0, 51.2, 50.0, 2500.0, 300.0)),
@@ -25,8 +26,8 @@ pub static CATEGORIES: [(&str, AppSize); 6] = [
 const TABLE_III: &str = "DR.Swap (Zhong et al. 2016), Table III";
 const TABLE_1: &str = "Kim and Bahn 2019, Table 1; each app given a kind by what it is (assumed)";
 
-/// Workloads of five apps each: name, kinds of the apps, source. The workload of a single category is just its name, because the list of
-/// kinds repeats.
+/// Workloads of five apps each: name, kinds of the apps, source. The workload of a single category
+/// is just its name, because the list of kinds repeats.
 pub static WORKLOADS: [(&str, &str, &str); 6] = [
     // Chrome, Flipboard, TTPod, Instagram, Angry Birds.
     ("mix1", "browser news multimedia social gaming", TABLE_III),

@@ -1,4 +1,5 @@
-//! Models of apps: memory and times of an app of a kind, the included kinds, and the papers' workloads.
+//! Models of apps: memory and times of an app of a kind, the included kinds, and the papers'
+//! workloads.
 
 pub mod kinds;
 mod models;

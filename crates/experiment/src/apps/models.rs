@@ -38,7 +38,8 @@ pub struct Shared {
     pub file: Mib,
     /// Share of the apps that map it, starting with the most launched.
     pub apps: f64,
-    /// Whether a system process such as the zygote maps it too, so that it remains when all apps have ended.
+    /// Whether a system process such as the zygote maps it too, so that it remains when all apps
+    /// have ended.
     #[serde(default)]
     pub system: bool,
 }
@@ -55,21 +56,26 @@ pub struct AppModels {
     pub heavy: AppSize,
     #[serde(deserialize_with = "game")]
     pub game: AppSize,
-    /// Custom kinds by name, in addition to the categories of DR.Swap (Zhong et al. 2016, Table III): browser, gaming, multimedia, news,
-    /// shopping, social. File pages of a category are its mean package size; the other values are assumed.
+    /// Custom kinds by name, in addition to the categories of DR.Swap (Zhong et al. 2016, Table
+    /// III): browser, gaming, multimedia, news, shopping, social. File pages of a category are its
+    /// mean package size; the other values are assumed.
     pub models: BTreeMap<String, AppSize>,
-    /// Kinds of the apps, starting with the most launched app; the list repeats if there are more apps. Either the letters l, m, h and g,
-    /// or names of kinds or workloads (`swaplab list apps`) separated by blanks. Default: the 36 apps of A2S' Table 1 (large), each with
-    /// an assumed kind.
+    /// Kinds of the apps, starting with the most launched app; the list repeats if there are more
+    /// apps. Either the letters l, m, h and g, or names of kinds or workloads (`swaplab list apps`)
+    /// separated by blanks. Default: the 36 apps of A2S' Table 1 (large), each with an assumed
+    /// kind.
     pub kinds: String,
-    /// Kind of each app by its name, for launches with names. If it is not empty, it must contain every launched app. If it is empty, an
-    /// app has the kind in `models` with the app's name, if there is one.
+    /// Kind of each app by its name, for launches with names. If it is not empty, it must contain
+    /// every launched app. If it is empty, an app has the kind in `models` with the app's name, if
+    /// there is one.
     pub by_name: BTreeMap<String, String>,
-    /// Sizes of apps are drawn uniformly between (1 - spread) and (1 + spread) times the size of the kind.
+    /// Sizes of apps are drawn uniformly between (1 - spread) and (1 + spread) times the size of
+    /// the kind.
     pub spread: f64,
     /// Share of its graphics memory that an app keeps in the background.
     pub graphics_kept: f64,
-    /// Share of anonymous pages that each resume uses. A cold start writes these before the app is ready, the others afterwards.
+    /// Share of anonymous pages that each resume uses. A cold start writes these before the app is
+    /// ready, the others afterwards.
     pub resume_share: f64,
     /// Share of anonymous pages of which a resume uses each with `warm_probability`.
     pub warm_share: f64,
@@ -78,9 +84,10 @@ pub struct AppModels {
     pub file_hot_share: f64,
     /// Share of a resume's anonymous references that write.
     pub write_share: f64,
-    /// Share of anonymous pages that are either always or never written when they are used, drawn once per page by the write share. For the
-    /// other pages it is drawn at each use. Measured: of the pages of the three bundled traces that are used in at least two of twenty
-    /// equal windows and written at least once, 69 %, 74 % and 76 % are written in over 70 % of their windows.
+    /// Share of anonymous pages that are either always or never written when they are used, drawn
+    /// once per page by the write share. For the other pages it is drawn at each use. Measured: of
+    /// the pages of the three bundled traces that are used in at least two of twenty equal windows
+    /// and written at least once, 69 %, 74 % and 76 % are written in over 70 % of their windows.
     pub lasting_share: f64,
     /// Pages that several apps share, in addition to those of `system`.
     pub shared: Vec<Shared>,
@@ -151,7 +158,8 @@ impl AppModels {
         self.models.keys().map(String::as_str).chain(built_in)
     }
 
-    /// The elements of `kinds`, letters or names of kinds, with each workload replaced by the kinds of its apps.
+    /// The elements of `kinds`, letters or names of kinds, with each workload replaced by the kinds
+    /// of its apps.
     fn parts(&self) -> Vec<&str> {
         let letters = !self.kinds.contains(' ') && self.kinds.chars().all(|c| "lmhg".contains(c));
         if letters {
@@ -167,7 +175,8 @@ impl AppModels {
         self.parts().into_iter().filter_map(|name| self.named(name))
     }
 
-    /// The kind of the app with this name: its entry in the table `by_name`, or if the table is empty the entry in `models`.
+    /// The kind of the app with this name: its entry in the table `by_name`, or if the table is
+    /// empty the entry in `models`.
     pub fn by_name(&self, app: &str) -> Option<&AppSize> {
         match self.by_name.is_empty() {
             true => self.models.get(app),

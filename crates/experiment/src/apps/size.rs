@@ -12,7 +12,8 @@ pub struct AppSize {
     pub file: Mib,
     /// Graphics memory while the app is in front, which is never reclaimed.
     pub graphics: Mib,
-    /// Camera buffers while the app is in front. They are never reclaimed, and are freed in the background.
+    /// Camera buffers while the app is in front. They are never reclaimed, and are freed in the
+    /// background.
     #[serde(default)]
     pub camera: Mib,
     /// Processor time of a cold start and of a resume, without faults.

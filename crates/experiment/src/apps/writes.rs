@@ -5,15 +5,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use swaplab_vocab::{BadInput, Result};
 
-/// Transactions of the app in front: each writes to its files and waits for an fsync, whose commit goes through the file system's journal.
-/// Off by default, because no source says how often an app does this.
+/// Transactions of the app in front: each writes to its files and waits for an fsync, whose commit
+/// goes through the file system's journal. Off by default, because no source says how often an app
+/// does this.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FileWrites {
     /// Time from the end of a transaction to the beginning of the next; 0 for no transactions.
     pub every: Span,
-    /// Bytes that a transaction writes to files. A transaction of SQLite sends at least 11 writes to storage, over 50 % of writes update the
-    /// journal of EXT4, and 70 % of writes are of 4 KiB (Lee and Won, Smart layers and dumb result, EMSOFT 2012): 5 writes of 4 KiB here.
+    /// Bytes that a transaction writes to files. A transaction of SQLite sends at least 11 writes
+    /// to storage, over 50 % of writes update the journal of EXT4, and 70 % of writes are of 4 KiB
+    /// (Lee and Won, Smart layers and dumb result, EMSOFT 2012): 5 writes of 4 KiB here.
     pub data: Size,
     /// Bytes that its fsync writes to the journal: the other 6 of these 11 writes.
     pub journal: Size,

@@ -49,8 +49,9 @@ pub struct PhoneDetail {
     /// Memory over time of the first seed.
     pub timeline: Timeline,
     pub scheme_gauges: BTreeMap<String, f64>,
-    /// Time in ms that all launches of a run waited in the queues of devices for requests of others, by sender: swap-out, journal,
-    /// garbage-collection. Means over the runs. The table `queue_waits` has the owner of each page.
+    /// Time in ms that all launches of a run waited in the queues of devices for requests of
+    /// others, by sender: swap-out, journal, garbage-collection. Means over the runs. The table
+    /// `queue_waits` has the owner of each page.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub queue_waits_ms: BTreeMap<String, f64>,
 }
@@ -85,7 +86,8 @@ pub struct AppRow {
     pub rejected_pages: f64,
 }
 
-/// Quantiles 0, 0.01 .. 1. Null if there are no values. Entries above the share that ended within the run are null.
+/// Quantiles 0, 0.01 .. 1. Null if there are no values. Entries above the share that ended within
+/// the run are null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Cdf {
@@ -145,10 +147,11 @@ pub struct KernelDetail {
     pub swap_size_bytes: u64,
     /// The scope of the PSI values: the control group or the machine.
     pub psi_scope: String,
-    /// Whether other processes on the machine swapped during the run, so that machine-wide counts include theirs.
+    /// Whether other processes on the machine swapped during the run, so that machine-wide counts
+    /// include theirs.
     pub others_swapping: bool,
-    /// Number of pages with wrong content in the check at the end, and the number of apps checked. Wrong content is a bug of the kernel or
-    /// of swaplab.
+    /// Number of pages with wrong content in the check at the end, and the number of apps checked.
+    /// Wrong content is a bug of the kernel or of swaplab.
     pub bad_pages: u64,
     pub checked_apps: u64,
     /// Delays beyond three interquartile ranges. They are reported but not excluded.
@@ -174,7 +177,8 @@ pub struct Calibration {
     pub costs_ns: BTreeMap<String, Option<f64>>,
     /// Launch and switch time of each app without memory pressure, in ms.
     pub own_ms: BTreeMap<String, [f64; 2]>,
-    /// Median error of the prediction in percent, by `launch` and `switch`, and the number of visits.
+    /// Median error of the prediction in percent, by `launch` and `switch`, and the number of
+    /// visits.
     pub errors: BTreeMap<String, Option<f64>>,
 }
 

@@ -1,5 +1,6 @@
-//! The result of an experiment: one row per world, design, point and workload, with typed groups of figures. A group or figure that a
-//! world cannot know is null, never 0. Unless the name has another unit, times are in nanoseconds and sizes in bytes.
+//! The result of an experiment: one row per world, design, point and workload, with typed groups of
+//! figures. A group or figure that a world cannot know is null, never 0. Unless the name has
+//! another unit, times are in nanoseconds and sizes in bytes.
 
 mod detail;
 mod row;
@@ -27,7 +28,8 @@ pub struct Document {
     pub schema: u32,
     /// The name of the run in reports.
     pub name: String,
-    /// The experiment as it was run: presets, options and defaults filled in, designs crossed and named.
+    /// The experiment as it was run: presets, options and defaults filled in, designs crossed and
+    /// named.
     pub experiment: Experiment,
     /// The files that the run has read.
     pub inputs: Vec<Input>,
@@ -75,7 +77,8 @@ pub struct TraceFacts {
     pub footprint_pages: u64,
     pub page_bytes: u64,
     pub raw_references: Option<u64>,
-    /// The smallest number of frames for which a replay of the filtered trace is valid; 0 for no limit.
+    /// The smallest number of frames for which a replay of the filtered trace is valid; 0 for no
+    /// limit.
     pub valid_from_frames: u64,
 }
 

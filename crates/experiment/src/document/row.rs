@@ -1,4 +1,5 @@
-//! A row: the figures of a design in a world at a point under a workload. Counts over several seeds are means.
+//! A row: the figures of a design in a world at a point under a workload. Counts over several seeds
+//! are means.
 
 use super::detail::{KernelDetail, MemoryDetail, PhoneDetail, ReplayDetail};
 use super::PointValues;
@@ -48,7 +49,8 @@ pub struct Row {
     pub energy: Option<Energy>,
     /// Traffic, energy and wear by medium.
     pub media: BTreeMap<String, MediumUse>,
-    /// 95 % confidence intervals of figures by their path in the row, such as `launches.delay_ms.mean`; empty if n is 1.
+    /// 95 % confidence intervals of figures by their path in the row, such as
+    /// `launches.delay_ms.mean`; empty if n is 1.
     pub interval: BTreeMap<String, [f64; 2]>,
     /// Figures of each seed, in order; empty for one run.
     pub by_seed: Vec<SeedRow>,
@@ -104,7 +106,8 @@ amounts! {
     Memory {
         /// DRAM for pages: the frames, or the limit of the control group.
         dram_bytes,
-        /// Additional DRAM for compressed pages or a RAM disk; 0 if the pool takes frames of `dram_bytes`.
+        /// Additional DRAM for compressed pages or a RAM disk; 0 if the pool takes frames of
+        /// `dram_bytes`.
         pool_bytes,
         /// DRAM for the scheme's tables.
         metadata_bytes,
@@ -218,13 +221,15 @@ pub struct Spread {
     pub mean: f64,
     pub p50: f64,
     pub p95: f64,
-    /// 95 % confidence intervals, clustered by user (phone), seed (vm) or app (kernel); null if n is 1.
+    /// 95 % confidence intervals, clustered by user (phone), seed (vm) or app (kernel); null if n
+    /// is 1.
     pub mean_interval: Option<[f64; 2]>,
     pub p50_interval: Option<[f64; 2]>,
     pub p95_interval: Option<[f64; 2]>,
 }
 
-/// Number of launches by perceived delay (Tolia et al. 2006, as in A2S), with upper bounds of 150, 1000, 2000 and 5000 ms.
+/// Number of launches by perceived delay (Tolia et al. 2006, as in A2S), with upper bounds of 150,
+/// 1000, 2000 and 5000 ms.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Classes {

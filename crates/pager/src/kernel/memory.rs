@@ -16,15 +16,16 @@ pub const EXECUTE: Prot = libc::PROT_EXEC as Prot;
 /// A page-aligned range of addresses.
 pub type Bytes = Range<usize>;
 
-/// Reserve `len` bytes of address space: an anonymous mapping without access, which takes no memory.
+/// Reserve `len` bytes of address space: an anonymous mapping without access, which takes no
+/// memory.
 pub fn reserve(len: usize) -> Result<usize> {
     // SAFETY: a new mapping at an address of the kernel's choice aliases nothing.
     unsafe { mm::mmap_anonymous(std::ptr::null_mut(), len, ProtFlags::empty(), MapFlags::PRIVATE | MapFlags::NORESERVE) }
         .map(|p| p as usize)
 }
 
-/// The ranges of the pager's own memory, each by start and length; a start of 0 is unused. The table is static because the pager's
-/// allocator registers its own memory here.
+/// The ranges of the pager's own memory, each by start and length; a start of 0 is unused. The
+/// table is static because the pager's allocator registers its own memory here.
 static OWN: [[AtomicUsize; 2]; 4096] = [const { [const { AtomicUsize::new(0) }; 2] }; 4096];
 
 /// [`reserve`] for the pager's own use, so that `account.rs` can tell it from the program's memory.
@@ -86,7 +87,8 @@ pub fn map_unoccupied(range: Bytes, prot: Prot) -> Result<()> {
     Ok(())
 }
 
-/// Replace `range` by a private mapping of `file` from `offset`: reads use the file's pages in place, writes copy them.
+/// Replace `range` by a private mapping of `file` from `offset`: reads use the file's pages in
+/// place, writes copy them.
 ///
 /// # Safety
 /// `range` is in a mapping of the caller, and its content is already in the file.
@@ -98,7 +100,8 @@ pub unsafe fn map_private_file(range: Bytes, prot: Prot, file: &OwnedFd, offset:
     Ok(())
 }
 
-/// Map `len` bytes of `file` shared and writable. Through the mapping, threads without the file's descriptor can punch holes.
+/// Map `len` bytes of `file` shared and writable. Through the mapping, threads without the file's
+/// descriptor can punch holes.
 pub fn map_shared_file(file: &OwnedFd, len: usize) -> Result<usize> {
     let (prot, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED | MapFlags::NORESERVE);
     // SAFETY: a new mapping at an address of the kernel's choice aliases nothing.
@@ -123,7 +126,8 @@ pub unsafe fn protect(range: Bytes, prot: Prot) -> Result<()> {
     unsafe { mm::mprotect(range.start as *mut c_void, range.len(), MprotectFlags::from_bits_retain(prot)) }
 }
 
-/// Whether the kernel uses transparent huge pages by default. A page inside a huge page cannot be evicted alone.
+/// Whether the kernel uses transparent huge pages by default. A page inside a huge page cannot be
+/// evicted alone.
 static HUGE_BY_DEFAULT: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
 
 /// Disable huge pages in `range`, if they are on by default; otherwise the system call is saved.
@@ -143,7 +147,8 @@ pub fn unshare(range: Bytes, unshared: bool) -> Result<()> {
     unsafe { mm::madvise(range.start as *mut c_void, range.len(), advice) }
 }
 
-/// Drop the private pages of `range` (`MADV_DONTNEED`): a file mapping then reads from the file, anonymous memory as zeros.
+/// Drop the private pages of `range` (`MADV_DONTNEED`): a file mapping then reads from the file,
+/// anonymous memory as zeros.
 ///
 /// # Safety
 /// The content is saved, or nobody needs it.
@@ -152,8 +157,8 @@ pub unsafe fn drop_pages(range: Bytes) -> Result<()> {
     unsafe { mm::madvise(range.start as *mut c_void, range.len(), mm::Advice::LinuxDontNeed) }
 }
 
-/// Do [`drop_pages`] for many ranges, with one system call per 64 ranges (`process_madvise` on the own process, Linux 6.13) if `me`, the
-/// process's own pidfd, is given and the kernel supports it.
+/// Do [`drop_pages`] for many ranges, with one system call per 64 ranges (`process_madvise` on the
+/// own process, Linux 6.13) if `me`, the process's own pidfd, is given and the kernel supports it.
 ///
 /// # Safety
 /// As for [`drop_pages`].
@@ -169,7 +174,8 @@ pub unsafe fn drop_many(me: Option<&OwnedFd>, runs: &[Bytes]) -> Result<()> {
             let done =
                 unsafe { libc::syscall(libc::SYS_process_madvise, me.as_raw_fd(), vector.as_ptr(), group.len(), libc::MADV_DONTNEED, 0) };
             if done != wanted as i64 {
-                // The kernel does not support it, or stopped half way. Dropping a page twice is harmless.
+                // The kernel does not support it, or stopped half way. Dropping a page twice is
+                // harmless.
                 // SAFETY: guaranteed by the caller.
                 group.iter().try_for_each(|run| unsafe { drop_pages(run.clone()) })?;
             }
@@ -186,7 +192,8 @@ pub fn populate(range: Bytes) {
     let _ = unsafe { mm::madvise(range.start as *mut c_void, range.len(), mm::Advice::LinuxPopulateRead) };
 }
 
-/// Free the file pages of `range`, a part of a shared mapping (`MADV_REMOVE`). They read as zeros afterwards.
+/// Free the file pages of `range`, a part of a shared mapping (`MADV_REMOVE`). They read as zeros
+/// afterwards.
 ///
 /// # Safety
 /// Nobody needs the content.
@@ -195,14 +202,16 @@ pub unsafe fn punch(range: Bytes) -> Result<()> {
     unsafe { mm::madvise(range.start as *mut c_void, range.len(), mm::Advice::LinuxRemove) }
 }
 
-/// Allocate the pages of the file mapped shared at `range` from NUMA node `node` (0 to 63), such as a CXL or persistent-memory node.
+/// Allocate the pages of the file mapped shared at `range` from NUMA node `node` (0 to 63), such as
+/// a CXL or persistent-memory node.
 pub fn bind_to_node(range: Bytes, node: u32) -> Result<()> {
     let mask = [1u64 << (node % 64)];
     if node >= 64 {
         return Err(Errno::INVAL);
     }
     const MPOL_BIND: i32 = 2;
-    // SAFETY: sets an allocation policy. The mask has 64 bits; the kernel expects this number plus one.
+    // SAFETY: sets an allocation policy. The mask has 64 bits; the kernel expects this number plus
+    // one.
     match unsafe { libc::syscall(libc::SYS_mbind, range.start, range.len(), MPOL_BIND, mask.as_ptr(), 65, 0) } {
         0 => Ok(()),
         _ => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL)),
@@ -212,7 +221,8 @@ pub fn bind_to_node(range: Bytes, node: u32) -> Result<()> {
 /// The bytes of `range`, which other threads may read meanwhile.
 ///
 /// # Safety
-/// `range` is mapped and readable, and nobody writes to it while the slice exists (it is write-protected, for example).
+/// `range` is mapped and readable, and nobody writes to it while the slice exists (it is
+/// write-protected, for example).
 pub unsafe fn bytes<'a>(range: Bytes) -> &'a [u8] {
     // SAFETY: guaranteed by the caller.
     unsafe { std::slice::from_raw_parts(range.start as *const u8, range.len()) }

@@ -1,5 +1,6 @@
-//! Wrappers of the system calls that the pager needs. They are made by rustix without the C library: in the preloaded library, the C
-//! library's `mmap` is intercepted, and a pager that called it would manage its own memory.
+//! Wrappers of the system calls that the pager needs. They are made by rustix without the C
+//! library: in the preloaded library, the C library's `mmap` is intercepted, and a pager that
+//! called it would manage its own memory.
 
 pub mod memory;
 pub mod pagemap;
@@ -12,7 +13,8 @@ pub const PAGE: usize = 4096;
 /// The `f_type` that `statfs` reports for a tmpfs.
 pub const TMPFS: i64 = 0x0102_1994;
 
-/// A requirement of the pager that is not met. Displayed on one line: what is missing, and the reason or remedy.
+/// A requirement of the pager that is not met. Displayed on one line: what is missing, and the
+/// reason or remedy.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}: {why}")]
 pub struct Missing {

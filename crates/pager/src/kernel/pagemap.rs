@@ -74,7 +74,8 @@ impl Run {
     }
 }
 
-/// The page map of a process, with a buffer for the results of a scan, so that scanning does not allocate.
+/// The page map of a process, with a buffer for the results of a scan, so that scanning does not
+/// allocate.
 pub struct PageMap {
     file: OwnedFd,
     runs: Vec<Run>,
@@ -94,18 +95,20 @@ impl PageMap {
         Ok(map)
     }
 
-    /// Call `show` for every run of pages in `range` that has page-table entries, in order of addresses.
+    /// Call `show` for every run of pages in `range` that has page-table entries, in order of
+    /// addresses.
     pub fn scan(&mut self, range: Bytes, show: impl FnMut(Run)) -> Result<()> {
         self.scan_for(range, (0, 0, PRESENT | SWAPPED), show)
     }
 
-    /// Call `show` for the runs of private DRAM pages only. Pages that are read in place take no time here.
+    /// Call `show` for the runs of private DRAM pages only. Pages that are read in place take no
+    /// time here.
     pub fn scan_dram(&mut self, range: Bytes, show: impl FnMut(Run)) -> Result<()> {
         self.scan_for(range, (FILE | ZERO, PRESENT | FILE | ZERO, 0), show)
     }
 
-    /// Call `show` for the pages whose categories, with those in `inverted` negated, include all of `all_of` and, unless it is 0, one of
-    /// `any_of`.
+    /// Call `show` for the pages whose categories, with those in `inverted` negated, include all of
+    /// `all_of` and, unless it is 0, one of `any_of`.
     fn scan_for(&mut self, range: Bytes, (inverted, all_of, any_of): (u64, u64, u64), mut show: impl FnMut(Run)) -> Result<()> {
         let mut start = range.start as u64;
         loop {
@@ -123,11 +126,13 @@ impl PageMap {
                 category_anyof_mask: any_of,
                 return_mask: PRESENT | SWAPPED | FILE | ZERO,
             };
-            // SAFETY: the argument is the kernel's struct pm_scan_arg; `runs` holds `vec_len` entries of struct page_region.
+            // SAFETY: the argument is the kernel's struct pm_scan_arg; `runs` holds `vec_len`
+            // entries of struct page_region.
             let found = unsafe { rustix::ioctl::ioctl(&self.file, Counted::<SCAN, _>(Updater::new(&mut argument))) }?;
             self.runs[..found].iter().for_each(|run| show(*run));
-            // If the buffer is not full, the walk is complete. `walk_end` must not be used then: if the kernel had to flush its own
-            // buffer (Linux 6.18, more than 512 runs), it is an earlier address, and later runs would be reported twice.
+            // If the buffer is not full, the walk is complete. `walk_end` must not be used then: if
+            // the kernel had to flush its own buffer (Linux 6.18, more than 512 runs), it is an
+            // earlier address, and later runs would be reported twice.
             if found < self.runs.len() {
                 return Ok(());
             }

@@ -1,5 +1,6 @@
-//! A sparse table with an entry for every page, or every chunk, of the address space. Entries are zero until they are written. Memory
-//! is taken in leaves of 2^18 entries, when an entry of the leaf is first written.
+//! A sparse table with an entry for every page, or every chunk, of the address space. Entries are
+//! zero until they are written. Memory is taken in leaves of 2^18 entries, when an entry of the
+//! leaf is first written.
 
 use super::memory::{self, Zeroed, READ_WRITE};
 use rustix::io::Result;
@@ -26,7 +27,8 @@ impl<T: Copy + Default> Sparse<T> {
     }
 
     fn leaf(&self, number: usize) -> Option<&[T]> {
-        // SAFETY: a leaf has `LEAF` entries until the table is dropped, and only this table refers to them.
+        // SAFETY: a leaf has `LEAF` entries until the table is dropped, and only this table refers
+        // to them.
         (self.top[number] != 0).then(|| unsafe { std::slice::from_raw_parts(self.top[number] as *const T, LEAF) })
     }
 

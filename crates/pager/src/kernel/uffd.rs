@@ -67,7 +67,8 @@ const NEW: Opcode = opcode::none(GROUP, 0x00);
 
 const MODE_MISSING: u64 = 1;
 const MODE_WP: u64 = 2;
-/// `UFFD_FEATURE_*`: write-protection faults, also on pages of shared memory, also on pages that are not populated.
+/// `UFFD_FEATURE_*`: write-protection faults, also on pages of shared memory, also on pages that
+/// are not populated.
 const FEATURES: u64 = 1 | 1 << 12 | 1 << 13;
 const EVENT_PAGEFAULT: u8 = 0x12;
 
@@ -112,7 +113,8 @@ fn span(range: &Bytes) -> Span {
 impl Uffd {
     pub fn open() -> std::result::Result<Uffd, Missing> {
         let flags = UserfaultfdFlags::CLOEXEC | UserfaultfdFlags::NONBLOCK;
-        // SAFETY: creates a descriptor; faults are handled as documented in evict.rs and copying.rs.
+        // SAFETY: creates a descriptor; faults are handled as documented in evict.rs and
+        // copying.rs.
         let fd = match unsafe { rustix::mm::userfaultfd(flags) } {
             Ok(fd) => fd,
             Err(Errno::PERM) => Self::open_device(flags)?,
@@ -125,7 +127,8 @@ impl Uffd {
         Ok(Uffd { fd })
     }
 
-    /// Open a userfaultfd through the device, for a user who is permitted to open it or has inherited it open.
+    /// Open a userfaultfd through the device, for a user who is permitted to open it or has
+    /// inherited it open.
     fn open_device(flags: UserfaultfdFlags) -> std::result::Result<OwnedFd, Missing> {
         let why = "not permitted; run as root, or set sysctl vm.unprivileged_userfaultfd=1, or give yourself /dev/userfaultfd";
         let missing = || Missing::new("userfaultfd", why);
@@ -145,11 +148,13 @@ impl Uffd {
             Watch::WritesAndMissing => MODE_WP | MODE_MISSING,
         };
         let mut argument = Register { range: span(&range), mode, ioctls: 0 };
-        // SAFETY: the argument is struct uffdio_register. The call changes who handles faults, not memory.
+        // SAFETY: the argument is struct uffdio_register. The call changes who handles faults, not
+        // memory.
         unsafe { rustix::ioctl::ioctl(&self.fd, Updater::<REGISTER, _>::new(&mut argument)) }
     }
 
-    /// Stop reporting faults in `range`, and lift its protection. Waiting threads still have to be woken.
+    /// Stop reporting faults in `range`, and lift its protection. Waiting threads still have to be
+    /// woken.
     pub fn unregister(&self, range: Bytes) -> Result<()> {
         let mut argument = span(&range);
         // SAFETY: the argument is struct uffdio_range.
@@ -174,8 +179,8 @@ impl Uffd {
         }
     }
 
-    /// Fill the missing page at `address` with `content`, write-protected or not, and wake its waiters. A page that exists is not
-    /// changed.
+    /// Fill the missing page at `address` with `content`, write-protected or not, and wake its
+    /// waiters. A page that exists is not changed.
     pub fn fill(&self, address: usize, content: &crate::store::PageBytes, protected: bool) -> Result<()> {
         const PROTECTED: u64 = 2;
         let mode = if protected { PROTECTED } else { 0 };
@@ -192,12 +197,14 @@ impl Uffd {
         self.settle(address, || unsafe { rustix::ioctl::ioctl(&self.fd, Updater::<ZERO, _>::new(&mut argument)) })
     }
 
-    /// Repeat `call`, which fills the page at `address`, until it succeeds or the page no longer has to be filled.
+    /// Repeat `call`, which fills the page at `address`, until it succeeds or the page no longer
+    /// has to be filled.
     fn settle(&self, address: usize, mut call: impl FnMut() -> Result<()>) -> Result<()> {
         loop {
             match call() {
                 Err(Errno::AGAIN) => continue,
-                // The page was filled or unmapped meanwhile: wake the waiter, which repeats its access.
+                // The page was filled or unmapped meanwhile: wake the waiter, which repeats its
+                // access.
                 Err(Errno::EXIST | Errno::NOENT) => return self.wake(address..address + super::PAGE),
                 other => return other,
             }

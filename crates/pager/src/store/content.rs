@@ -1,5 +1,5 @@
-//! The content of the page that is being evicted, for a scheme that needs its compressed size. The size comes from the real compressor;
-//! in the simulator it comes from a distribution.
+//! The content of the page that is being evicted, for a scheme that needs its compressed size. The
+//! size comes from the real compressor; in the simulator it comes from a distribution.
 
 use super::PageBytes;
 use crate::kernel::PAGE;

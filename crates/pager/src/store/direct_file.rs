@@ -1,4 +1,5 @@
-//! The swap file on flash. It is read and written with `O_DIRECT`, as the page cache would keep swapped pages in DRAM.
+//! The swap file on flash. It is read and written with `O_DIRECT`, as the page cache would keep
+//! swapped pages in DRAM.
 
 use super::page::{check_full_page, PageBytes};
 use crate::kernel::{Missing, PAGE, TMPFS};
@@ -17,7 +18,8 @@ pub struct DirectFile {
 }
 
 impl DirectFile {
-    /// Create a nameless file in `directory`, which only the user can access. The kernel deletes it when the program ends.
+    /// Create a nameless file in `directory`, which only the user can access. The kernel deletes it
+    /// when the program ends.
     pub fn open(directory: &Path) -> std::result::Result<DirectFile, Missing> {
         let failed = |e: Errno| {
             Missing::new(

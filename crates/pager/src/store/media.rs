@@ -1,4 +1,5 @@
-//! The media of the copying schemes: emulated NVM (a file in memory), a flash file, a pool of compressed pages.
+//! The media of the copying schemes: emulated NVM (a file in memory), a flash file, a pool of
+//! compressed pages.
 
 use super::content::Current;
 use super::page::{check_full_page, PageBytes};
@@ -33,7 +34,8 @@ impl Media {
         }
     }
 
-    /// Store `content`. In a pool, `bytes` is its compressed size and `victim` has its compressed form.
+    /// Store `content`. In a pool, `bytes` is its compressed size and `victim` has its compressed
+    /// form.
     pub fn write(&mut self, medium: Medium, slot: Slot, page: PageId, content: &PageBytes, bytes: u32, victim: &Current) -> Result<()> {
         match (medium, &mut self.nvm, &self.flash) {
             (Medium::Pool, ..) => self.pool.put(page, content, bytes, victim),
@@ -66,10 +68,11 @@ impl Media {
 
 const NO_OWNER: PageId = PageId::MAX;
 
-/// NVM emulated by a file in memory. Schemes use slots anywhere in their area, so freed slots are punched out of the file.
+/// NVM emulated by a file in memory. Schemes use slots anywhere in their area, so freed slots are
+/// punched out of the file.
 pub struct NvmFile {
-    /// In the pager thread's descriptor table, which the kernel closes with the thread. In another thread's table the same number is
-    /// another file, so this is never closed here.
+    /// In the pager thread's descriptor table, which the kernel closes with the thread. In another
+    /// thread's table the same number is another file, so this is never closed here.
     file: ManuallyDrop<OwnedFd>,
     /// The page of each slot, and the slot of each page.
     owner: Vec<PageId>,

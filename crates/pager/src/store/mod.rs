@@ -1,5 +1,5 @@
-//! The store of evicted pages that cannot be read in place. A scheme of the `swap` crate, the same code as in the simulator, decides on
-//! the transfers; the store performs them on real pages.
+//! The store of evicted pages that cannot be read in place. A scheme of the `swap` crate, the same
+//! code as in the simulator, decides on the transfers; the store performs them on real pages.
 
 mod content;
 mod direct_file;
@@ -20,7 +20,8 @@ use std::sync::Arc;
 use swaplab_swap::{Medium, Scheme, SchemeSpec, Served, Setup, Step, Stored, Transfers};
 use swaplab_vocab::Op;
 
-/// A store of pages, addressed by page number. Only the pager thread may call it, except for `discard`, which does no I/O.
+/// A store of pages, addressed by page number. Only the pager thread may call it, except for
+/// `discard`, which does no I/O.
 pub struct Store {
     scheme: Box<dyn Scheme>,
     out: Transfers,
@@ -48,8 +49,9 @@ impl Store {
         Ok(Store { scheme, out: Transfers::default(), numbers, content, media, latency, carried: PageBytes::zeroed() })
     }
 
-    /// Store `page`, which is being evicted. `dirty`: the store does not have this content. Returns whether the page was written. After
-    /// an error the store has no copy, and the page must stay in DRAM.
+    /// Store `page`, which is being evicted. `dirty`: the store does not have this content. Returns
+    /// whether the page was written. After an error the store has no copy, and the page must stay
+    /// in DRAM.
     pub fn swap_out(&mut self, page: usize, dirty: bool, content: &PageBytes, stats: &Stats) -> Result<bool> {
         let number = self.numbers.give(page)?;
         self.content.set(content);
@@ -69,8 +71,8 @@ impl Store {
         }
     }
 
-    /// Perform the steps of a swap-out of page `number`, whose content is `content`. Steps of another page move it between media; each
-    /// write follows its read.
+    /// Perform the steps of a swap-out of page `number`, whose content is `content`. Steps of
+    /// another page move it between media; each write follows its read.
     fn perform_writes(&mut self, number: u32, content: &PageBytes, stats: &Stats) -> Result<()> {
         let Store { out, media, latency, carried, .. } = self;
         for transfer in &out.steps {
@@ -90,8 +92,8 @@ impl Store {
         Ok(())
     }
 
-    /// Swap `page` in for an access `op`. `give` receives the page and each page read ahead: its number, its content, and whether the
-    /// store keeps a copy.
+    /// Swap `page` in for an access `op`. `give` receives the page and each page read ahead: its
+    /// number, its content, and whether the store keeps a copy.
     pub fn fault(&mut self, page: usize, op: Op, stats: &Stats, mut give: impl FnMut(usize, &PageBytes, bool)) -> Result<()> {
         let number = self.numbers.of(page).ok_or(ErrorKind::NotFound)?;
         self.out.clear();
@@ -140,7 +142,8 @@ impl Store {
     }
 }
 
-/// Wait for the emulated latency of NVM. A pool is in DRAM and the flash file is on a real device: they are not emulated.
+/// Wait for the emulated latency of NVM. A pool is in DRAM and the flash file is on a real device:
+/// they are not emulated.
 fn charge(medium: Medium, ns: u64, to: &std::sync::atomic::AtomicU64, stats: &Stats) {
     if medium == Medium::Nvm {
         medium::spin(ns, to, stats);
@@ -159,7 +162,8 @@ mod tests {
         Store::new(&SchemeSpec::parse(spec).unwrap(), most, 64, media, medium::Medium::default()).unwrap()
     }
 
-    /// Content of `page` in its `version`: pages of one repeated word, of three words, of noise, and of slowly increasing words.
+    /// Content of `page` in its `version`: pages of one repeated word, of three words, of noise,
+    /// and of slowly increasing words.
     fn content(page: usize, version: u64) -> Box<PageBytes> {
         let mut bytes = PageBytes::zeroed();
         let mut x = (page as u64) << 32 | (version + 1);
@@ -217,7 +221,8 @@ mod tests {
                         model.insert(page, (version, false));
                     }
                     op => {
-                        // The page is dirty by chance; a page that the store does not hold has to be written.
+                        // The page is dirty by chance; a page that the store does not hold has to
+                        // be written.
                         let dirty = op % 2 == 0 || !store.holds(page);
                         let version = if dirty { step } else { version };
                         assert_eq!(store.swap_out(page, dirty, &content(page, version), &STATS).unwrap(), dirty, "{spec}");

@@ -1,5 +1,6 @@
-//! Numbers of stored pages. A scheme is built for a fixed count of dense page numbers, but addresses are sparse. A page gets a number
-//! when it is first stored, and loses it when its content is discarded.
+//! Numbers of stored pages. A scheme is built for a fixed count of dense page numbers, but
+//! addresses are sparse. A page gets a number when it is first stored, and loses it when its
+//! content is discarded.
 
 use crate::kernel::sparse::Sparse;
 use crate::PAGES;

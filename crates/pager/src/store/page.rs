@@ -13,7 +13,8 @@ impl PageBytes {
     }
 }
 
-/// Turn an incomplete transfer of a page into the error `code`: the file has no room, or it was truncated.
+/// Turn an incomplete transfer of a page into the error `code`: the file has no room, or it was
+/// truncated.
 pub fn check_full_page(done: rustix::io::Result<usize>, code: i32) -> Result<()> {
     match done {
         Ok(PAGE) => Ok(()),

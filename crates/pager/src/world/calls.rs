@@ -10,7 +10,8 @@ use crate::CHUNK;
 use rustix::io::{Errno, Result};
 
 impl World {
-    /// Map `len` bytes of zeroed memory in the reserved range; returns the address. NOMEM: no room, or the store and DRAM are full.
+    /// Map `len` bytes of zeroed memory in the reserved range; returns the address. NOMEM: no room,
+    /// or the store and DRAM are full.
     pub fn take(&mut self, len: usize, prot: Prot) -> Result<usize> {
         if self.refuses() {
             return Err(Errno::NOMEM);
@@ -26,8 +27,8 @@ impl World {
         Ok(bytes.start)
     }
 
-    /// Manage fresh anonymous memory that a system call of the program has mapped while this lock was held. It may have replaced an
-    /// earlier mapping.
+    /// Manage fresh anonymous memory that a system call of the program has mapped while this lock
+    /// was held. It may have replaced an earlier mapping.
     pub fn adopt(&mut self, range: PageRange, prot: Prot) {
         self.empty(range.clone());
         self.note(What::Discard, range.clone());
@@ -35,7 +36,8 @@ impl World {
         self.spans.set(range, Span::Managed(Attributes { prot, locked: self.lock_new, ..Attributes::default() }));
     }
 
-    /// Whether new memory is refused, because the store and DRAM are full. Prints a message the first time.
+    /// Whether new memory is refused, because the store and DRAM are full. Prints a message the
+    /// first time.
     pub fn refuses(&mut self) -> bool {
         if self.exhausted && !std::mem::replace(&mut self.refused, true) {
             crate::say("the store is full and twice the budget is in DRAM: the program gets no more memory");
@@ -43,7 +45,8 @@ impl World {
         self.exhausted
     }
 
-    /// Extend `range` in place to `pages` pages (`mremap`). Returns false, without a change, if that is impossible.
+    /// Extend `range` in place to `pages` pages (`mremap`). Returns false, without a change, if
+    /// that is impossible.
     pub fn extend(&mut self, range: &PageRange, pages: usize) -> bool {
         let added = range.end..range.start + pages;
         let Span::Managed(attributes) = self.spans.at(range.start) else { return false };
@@ -83,7 +86,8 @@ impl World {
         Ok(())
     }
 
-    /// Reserve the reserved range's part of `range` again, after `mremap` has moved its mapping away.
+    /// Reserve the reserved range's part of `range` again, after `mremap` has moved its mapping
+    /// away.
     pub fn reserve_again(&mut self, range: PageRange) {
         let reserved = self.spans.reserved();
         let hole = range.start.max(reserved.start)..range.end.min(reserved.end);
@@ -114,12 +118,14 @@ impl World {
         Ok(())
     }
 
-    /// Stop managing `range`, over which a system call of the program has mapped something else while this lock was held.
+    /// Stop managing `range`, over which a system call of the program has mapped something else
+    /// while this lock was held.
     pub fn make_foreign(&mut self, range: PageRange) {
         self.leave(range, Span::Foreign);
     }
 
-    /// Perform `MADV_DONTNEED`: managed pages read as zeros afterwards; the kernel handles other pages. INVAL for locked memory.
+    /// Perform `MADV_DONTNEED`: managed pages read as zeros afterwards; the kernel handles other
+    /// pages. INVAL for locked memory.
     pub fn discard(&mut self, range: PageRange) -> Result<()> {
         self.before_shrink(range.len());
         let pieces: Vec<_> = self.spans.pieces(range).collect();
@@ -134,7 +140,8 @@ impl World {
             }
             let shared = self.mode == Mode::Child || self.state.any(piece.clone(), |s| s & FROZEN != 0);
             if shared && self.state.any(piece.clone(), |s| s & PAGED != 0) {
-                // A parent or child reads the slot too, so it cannot be cleared: map anonymous memory instead.
+                // A parent or child reads the slot too, so it cannot be cleared: map anonymous
+                // memory instead.
                 self.renew(piece.clone(), attributes.prot)?;
                 if attributes.unshared {
                     self.unshare(piece, true)?;
@@ -152,8 +159,8 @@ impl World {
         Ok(())
     }
 
-    /// Perform `mprotect` or `pkey_mprotect`; `call` makes the system call for each piece. `key`: whether the memory has a protection key
-    /// afterwards; `None` leaves it as it was.
+    /// Perform `mprotect` or `pkey_mprotect`; `call` makes the system call for each piece. `key`:
+    /// whether the memory has a protection key afterwards; `None` leaves it as it was.
     pub fn protect(&mut self, range: PageRange, prot: Prot, key: Option<bool>, call: impl Fn(Bytes) -> Result<()>) -> Result<()> {
         let pieces: Vec<_> = self.spans.pieces(range.clone()).collect();
         for (piece, span) in pieces {
@@ -201,8 +208,9 @@ impl World {
         }
     }
 
-    /// Prepare `mlockall` or `munlockall`: exclude all memory from eviction, or include it again. Memory that the kernel locks when it is
-    /// mapped cannot be evicted, so existing memory is excluded also for `MCL_FUTURE` alone.
+    /// Prepare `mlockall` or `munlockall`: exclude all memory from eviction, or include it again.
+    /// Memory that the kernel locks when it is mapped cannot be evicted, so existing memory is
+    /// excluded also for `MCL_FUTURE` alone.
     pub fn lock_all(&mut self, locked: bool) {
         self.lock(0..self.spans.end(), locked);
         self.lock_new = locked;

@@ -1,8 +1,9 @@
-//! The state that the program's threads and the pager share under one lock: the spans of the address space, the state of every page,
-//! the policy. A page's number is its address divided by the page size. `calls` implements the program's memory calls.
+//! The state that the program's threads and the pager share under one lock: the spans of the
+//! address space, the state of every page, the policy. A page's number is its address divided by
+//! the page size. `calls` implements the program's memory calls.
 //!
-//! A thread that holds the lock must not write to managed memory: it could wait for an eviction window to close, and the pager needs
-//! the lock to close it.
+//! A thread that holds the lock must not write to managed memory: it could wait for an eviction
+//! window to close, and the pager needs the lock to close it.
 
 mod calls;
 
@@ -27,16 +28,18 @@ pub mod bit {
     pub const OUT: u8 = 2;
     /// Its slot may have content, current or stale.
     pub const SLOT: u8 = 4;
-    /// It is mapped from the NVM file (direct store), or registered so that the pager resolves its faults (copying store). Otherwise it
-    /// is plain anonymous memory.
+    /// It is mapped from the NVM file (direct store), or registered so that the pager resolves its
+    /// faults (copying store). Otherwise it is plain anonymous memory.
     pub const PAGED: u8 = 8;
-    /// Counted as a direct read since its eviction; with a copying store, its swap-in is in the record.
+    /// Counted as a direct read since its eviction; with a copying store, its swap-in is in the
+    /// record.
     pub const SEEN: u8 = 16;
     /// A forked child may read its slot too, so the slot must not change.
     pub const FROZEN: u8 = 32;
     /// The policy may have a ghost entry of it.
     pub const REMEMBERED: u8 = 64;
-    /// In DRAM, write-protected, and not written since its swap-in: a copying store has the same content.
+    /// In DRAM, write-protected, and not written since its swap-in: a copying store has the same
+    /// content.
     pub const CLEAN: u8 = 128;
 }
 use bit::*;
@@ -58,7 +61,8 @@ pub enum Gate {
 pub enum Backing {
     /// There are none: the pager thread has not started.
     Nowhere,
-    /// A file that is mapped into the program. `home[c]` is the home of chunk `c`; `mirror` is the address of a shared mapping of the file.
+    /// A file that is mapped into the program. `home[c]` is the home of chunk `c`; `mirror` is the
+    /// address of a shared mapping of the file.
     Direct { mirror: usize, home: Sparse<u32>, homes: Homes },
     /// A store whose pages have to be copied back to DRAM.
     Copying(Box<Store>),
@@ -72,8 +76,9 @@ pub struct Homes {
     pub frozen: Vec<u32>,
     /// Largest number of homes.
     pub limit: u32,
-    /// Whether to allocate the file's blocks for all of a home when it is taken, because the file system may become full. Reading a
-    /// hole of the file allocates a page too, and the kernel sends SIGBUS if it cannot.
+    /// Whether to allocate the file's blocks for all of a home when it is taken, because the file
+    /// system may become full. Reading a hole of the file allocates a page too, and the kernel
+    /// sends SIGBUS if it cannot.
     pub reserved: bool,
 }
 
@@ -89,8 +94,8 @@ impl Homes {
     }
 }
 
-/// Mappings of at least this number of pages (32 MiB) are aligned to it, as mimalloc's segments are. Otherwise mimalloc would map more
-/// than it needs and trim the rest.
+/// Mappings of at least this number of pages (32 MiB) are aligned to it, as mimalloc's segments
+/// are. Otherwise mimalloc would map more than it needs and trim the rest.
 const LARGE: usize = 8192;
 
 /// Whether pages can be evicted in this process.
@@ -124,14 +129,16 @@ pub struct World {
     pub backing: Backing,
     /// The policy and its pages; `None` before the pager thread has started.
     pub frames: Option<Frames>,
-    /// Fillable pages at which the pager thread has to be started; `usize::MAX` if it failed to start.
+    /// Fillable pages at which the pager thread has to be started; `usize::MAX` if it failed to
+    /// start.
     pub allowance: usize,
     pub mode: Mode,
     pub stats: &'static Stats,
     pub forks: Forks,
     /// New memory is locked (`mlockall`).
     lock_new: bool,
-    /// The store is full and managed memory in DRAM exceeds twice the budget: the program gets no new memory.
+    /// The store is full and managed memory in DRAM exceeds twice the budget: the program gets no
+    /// new memory.
     pub exhausted: bool,
     /// Whether the message about `exhausted` was printed.
     refused: bool,
@@ -141,7 +148,8 @@ pub struct World {
 }
 
 impl World {
-    /// Reserve `reserved` pages for mappings without an address. `allowance`: fillable pages at which the pager thread has to start.
+    /// Reserve `reserved` pages for mappings without an address. `allowance`: fillable pages at
+    /// which the pager thread has to start.
     pub fn new(reserved: usize, allowance: usize, stats: &'static Stats) -> std::result::Result<World, Missing> {
         let no_room = |e: Errno| Missing::new("address space", format!("{e}; raise the limit on virtual memory (ulimit -v)"));
         let base = memory::reserve((reserved + LARGE) * PAGE).map_err(no_room)?.next_multiple_of(LARGE * PAGE);
@@ -168,12 +176,14 @@ impl World {
         })
     }
 
-    /// Whether the pager thread can be started: it does not run, has not failed to start, and this is not a forked child.
+    /// Whether the pager thread can be started: it does not run, has not failed to start, and this
+    /// is not a forked child.
     pub fn unpaged(&self) -> bool {
         self.frames.is_none() && self.mode == Mode::Paging && self.allowance != usize::MAX
     }
 
-    /// Whether the pager thread has to be started: the program can fill more memory than its allowance.
+    /// Whether the pager thread has to be started: the program can fill more memory than its
+    /// allowance.
     pub fn outgrown(&self) -> bool {
         self.unpaged() && self.spans.fillable() > self.allowance
     }
@@ -182,7 +192,8 @@ impl World {
         self.spans.managed() * PAGE
     }
 
-    /// The slot of `page` in the NVM file, in pages from the file's start. Its chunk must have a home.
+    /// The slot of `page` in the NVM file, in pages from the file's start. Its chunk must have a
+    /// home.
     pub fn slot(home: &Sparse<u32>, page: usize) -> usize {
         (home[page / CHUNK] as usize - 1) * CHUNK + page % CHUNK
     }
@@ -212,7 +223,8 @@ impl World {
         self.frames.as_mut().expect("the pager thread has created the frames")
     }
 
-    /// Make the policy forget these pages. They are new arrivals if a later census finds them in DRAM.
+    /// Make the policy forget these pages. They are new arrivals if a later census finds them in
+    /// DRAM.
     pub fn forget(&mut self, range: PageRange) {
         let (Mode::Paging, Some(frames)) = (self.mode, &mut self.frames) else { return };
         let mut start = range.start;
@@ -254,7 +266,8 @@ impl World {
                 Backing::Direct { mirror, home, homes } => {
                     let at = *mirror + Self::slot(home, run.start) * PAGE;
                     if homes.reserved {
-                        // SAFETY: the slots of these pages in the mirror; nobody needs their content.
+                        // SAFETY: the slots of these pages in the mirror; nobody needs their
+                        // content.
                         unsafe { std::ptr::write_bytes(at as *mut u8, 0, run.len() * PAGE) };
                     } else {
                         // SAFETY: as above.
@@ -282,7 +295,8 @@ impl World {
         if let Backing::Direct { home, homes, mirror } = &mut self.backing {
             if home[chunk] != 0 {
                 let at = *mirror + Self::slot(home, chunk * CHUNK) * PAGE;
-                // SAFETY: no page of the chunk exists. The hole also frees pages that reads of untouched memory have allocated.
+                // SAFETY: no page of the chunk exists. The hole also frees pages that reads of
+                // untouched memory have allocated.
                 let _ = unsafe { memory::punch(at..at + CHUNK * PAGE) };
                 homes.free.push(home[chunk]);
                 home[chunk] = 0;

@@ -1,5 +1,6 @@
-//! Doubly linked lists over page indices. They take two u32 per page and allocate only in [`Links::new`]. A page is in at most one
-//! list of a [`Links`]. Each list has a sentinel node, stored after the nodes of the pages, so that its ends are not special cases.
+//! Doubly linked lists over page indices. They take two u32 per page and allocate only in
+//! [`Links::new`]. A page is in at most one list of a [`Links`]. Each list has a sentinel node,
+//! stored after the nodes of the pages, so that its ends are not special cases.
 
 use swaplab_vocab::{prefetch, PageId};
 
@@ -57,7 +58,8 @@ impl Links {
         self.nodes[page as usize].next != NONE
     }
 
-    /// The node after the last page of the list. `insert_before` this node is the same as `push_back`.
+    /// The node after the last page of the list. `insert_before` this node is the same as
+    /// `push_back`.
     #[inline]
     pub fn sentinel(&self, list: List) -> u32 {
         (self.pages + list.0) as u32

@@ -1,5 +1,5 @@
-//! Several lists of pages, with the list of each page: a [`Links`] and one byte per page. Policies with ghost entries, generations or
-//! several queues use them. A page is in at most one list.
+//! Several lists of pages, with the list of each page: a [`Links`] and one byte per page. Policies
+//! with ghost entries, generations or several queues use them. A page is in at most one list.
 
 use crate::containers::links::{Links, List};
 use swaplab_vocab::PageId;

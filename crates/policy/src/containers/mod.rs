@@ -1,4 +1,5 @@
-//! Containers in which policies keep the order of pages: linked lists, queues and a ring, all indexed by page.
+//! Containers in which policies keep the order of pages: linked lists, queues and a ring, all
+//! indexed by page.
 
 pub mod links;
 pub mod lists;

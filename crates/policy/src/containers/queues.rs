@@ -1,6 +1,7 @@
-//! Queues of pages. A page is in at most one of them. Any page can leave, or move to the end of any queue, in constant time: its old
-//! entry becomes stale and is skipped when it reaches the front. Entries lie in ring buffers that are written in order, so a move
-//! writes one word of the page and the end of a ring; a linked list would write to distant neighbors as well. [`Queues`] has four
+//! Queues of pages. A page is in at most one of them. Any page can leave, or move to the end of any
+//! queue, in constant time: its old entry becomes stale and is skipped when it reaches the front.
+//! Entries lie in ring buffers that are written in order, so a move writes one word of the page and
+//! the end of a ring; a linked list would write to distant neighbors as well. [`Queues`] has four
 //! queues and takes four bytes per page; `Queues<u64>` has any number of queues and takes eight.
 
 use std::ops::IndexMut;
@@ -13,13 +14,15 @@ pub struct Queue(pub u32);
 /// Initial capacity of a ring. It grows to at most four times the number of its pages.
 const FEWEST: usize = 16;
 
-/// Distance, in entries, between the front of a queue and the entry that [`Queues::coming`] returns.
+/// Distance, in entries, between the front of a queue and the entry that [`Queues::coming`]
+/// returns.
 const AHEAD: usize = 12;
 
 pub struct QueueBuffer {
     /// The ring buffer; its length is a power of two.
     entries: Vec<PageId>,
-    /// Positions of the first entry and of the end. Both only grow; the index in `entries` is the position modulo its length.
+    /// Positions of the first entry and of the end. Both only grow; the index in `entries` is the
+    /// position modulo its length.
     head: usize,
     tail: usize,
     /// Number of queued pages. Stale entries are not counted.
@@ -73,7 +76,8 @@ impl At for u32 {
     }
 }
 
-/// This bit is set in the word of a page that is in no queue. The other bits are the number that the policy noted, or all ones.
+/// This bit is set in the word of a page that is in no queue. The other bits are the number that
+/// the policy noted, or all ones.
 const NOTE: u64 = 1 << 63;
 
 impl At for u64 {
@@ -113,7 +117,8 @@ impl Queues<u64> {
         Queue(self.rings.len() as u32 - 1)
     }
 
-    /// Store a number below 2^63 - 1 for a page that is in no queue. It is lost when the page enters a queue or is removed.
+    /// Store a number below 2^63 - 1 for a page that is in no queue. It is lost when the page
+    /// enters a queue or is removed.
     #[inline]
     pub fn note(&mut self, page: PageId, number: u64) {
         debug_assert!(!self.contains(page) && number < NOTE - 1);
@@ -204,7 +209,8 @@ impl<A: At> Queues<A> {
         prefetch(&self.at, page as usize);
     }
 
-    /// A page close to the front, as a hint for prefetching. The entry may be stale, so nothing may be decided by it.
+    /// A page close to the front, as a hint for prefetching. The entry may be stale, so nothing may
+    /// be decided by it.
     #[inline]
     pub fn coming(&self, queue: Queue) -> PageId {
         self.rings[queue.0 as usize].coming()
@@ -266,7 +272,8 @@ impl<A: At> Queues<A> {
         for place in (ring.head..ring.tail).map(|i| i & mask) {
             let page = ring.entries[place];
             let at = &mut self.at[page as usize];
-            // New places lie behind the read position, so no stale entry that is still to be read can match one.
+            // New places lie behind the read position, so no stale entry that is still to be read
+            // can match one.
             if *at == A::new(place, queue) {
                 ring.entries[end & mask] = page;
                 *at = A::new(end & mask, queue);
@@ -283,7 +290,8 @@ impl<A: At> Queues<A> {
         places.filter(move |place| self.at[ring.entries[*place] as usize] == A::new(*place, queue)).map(|place| ring.entries[place])
     }
 
-    /// Check that every queue lists exactly the pages whose location names it, and that their number is `len`.
+    /// Check that every queue lists exactly the pages whose location names it, and that their
+    /// number is `len`.
     pub fn check(&self) -> Result<(), String> {
         for queue in (0..self.rings.as_ref().len() as u32).map(Queue) {
             let (listed, located) = (self.iter(queue).count(), (0..self.at.len() as PageId).filter(|p| self.is_in(queue, *p)).count());

@@ -1,16 +1,19 @@
-//! A queue for policies that take pages from the front and may append them to the end again. [`forget`](Ring::forget) removes a page
-//! from the middle: it increments the page's count of stale entries, and `pop` drops a stale entry when it reaches the front. The
-//! counts take four bits per page and are allocated at the first `forget`. A turn of the hand reads entries in memory order.
+//! A queue for policies that take pages from the front and may append them to the end again.
+//! [`forget`](Ring::forget) removes a page from the middle: it increments the page's count of stale
+//! entries, and `pop` drops a stale entry when it reaches the front. The counts take four bits per
+//! page and are allocated at the first `forget`. A turn of the hand reads entries in memory order.
 
 use swaplab_vocab::{prefetch, PageId};
 
 pub struct Ring {
     /// The ring buffer; its length is a power of two.
     entries: Vec<PageId>,
-    /// Positions of the first entry and of the end. Both only grow; the index in `entries` is the position modulo its length.
+    /// Positions of the first entry and of the end. Both only grow; the index in `entries` is the
+    /// position modulo its length.
     head: usize,
     tail: usize,
-    /// Number of stale entries, in total and by page. The stale entries of a page lie before its live one, since `push` appends.
+    /// Number of stale entries, in total and by page. The stale entries of a page lie before its
+    /// live one, since `push` appends.
     stale: usize,
     stale_of: Vec<u8>,
     pages: usize,
@@ -82,7 +85,8 @@ impl Ring {
         Some(page)
     }
 
-    /// The page `n` entries behind the front, as a hint for prefetching. The entry may be stale, so nothing may be decided by it.
+    /// The page `n` entries behind the front, as a hint for prefetching. The entry may be stale, so
+    /// nothing may be decided by it.
     #[inline]
     pub fn coming(&self, n: usize) -> PageId {
         self.entries[(self.head + n) & (self.entries.len() - 1)]

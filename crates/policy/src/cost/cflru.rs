@@ -1,9 +1,13 @@
-//! What: LRU that looks for a clean page among the least recently used ones (the window) before it evicts a dirty one.
+//! What: LRU that looks for a clean page among the least recently used ones (the window) before it
+//! evicts a dirty one.
 //! Why: the smallest change to LRU that takes into account that a write costs more than a read.
-//! Source: Park, Jung, Kang, Kim and Lee, "CFLRU: a replacement algorithm for flash memory", CASES 2006.
-//! Deviations: the window is a fixed fraction of memory (`window`), as in the paper's static variant. Its clean and dirty pages are
-//! kept in two lists, so that finding a victim takes one step; the victims are the same.
-//! Weakness: unused dirty pages stay as long as the window has a clean page; ignores the cost of reads.
+//! Source: Park, Jung, Kang, Kim and Lee, "CFLRU: a replacement algorithm for flash memory",
+//! CASES 2006.
+//! Deviations: the window is a fixed fraction of memory (`window`), as in the paper's static
+//! variant. Its clean and dirty pages are kept in two lists, so that finding a victim takes one
+//! step; the victims are the same.
+//! Weakness: unused dirty pages stay as long as the window has a clean page; ignores the cost of
+//! reads.
 
 use crate::containers::links::List;
 use crate::containers::lists::Lists;
@@ -12,7 +16,8 @@ use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
 /// The most recently used pages, outside the window.
 const WORKING: List = List(0);
-/// The clean and the dirty pages of the window. A page of the window never changes lists: a write moves it to the working list.
+/// The clean and the dirty pages of the window. A page of the window never changes lists: a write
+/// moves it to the working list.
 const CLEAN: List = List(1);
 const DIRTY: List = List(2);
 
@@ -49,7 +54,8 @@ fn outside(frames: usize, fraction: f64) -> usize {
 }
 
 impl CflruPolicy {
-    /// Move the least recently used pages of the working list to the window until the list is within its size.
+    /// Move the least recently used pages of the working list to the window until the list is
+    /// within its size.
     fn overflow(&mut self, pages: &PageView) {
         while self.lists.len(WORKING) > self.working {
             if let Some(page) = self.lists.back(WORKING) {

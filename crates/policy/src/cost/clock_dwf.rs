@@ -1,13 +1,15 @@
-//! What: two rings. The first holds written pages, ordered by write frequency; the second holds the others and is a plain CLOCK. A
-//! write moves a page to the first ring. When that ring is full, its page with the fewest writes moves to the second ring. Victims
-//! come from the second ring.
-//! Why: the history of writes predicts writes better than the history of all references, and frequency better than recency.
-//! Source: Lee, Bahn and Noh, "CLOCK-DWF: a write-history-aware page replacement algorithm for hybrid PCM and DRAM memory
-//! architectures", IEEE Transactions on Computers 63(9), 2014.
-//! Deviations: the paper has DRAM and PCM side by side. Here both rings are the same memory in front of swap, and `written` is the
-//! share of the first ring (the paper's DRAM). A migration of the paper costs nothing here. The write counter saturates at 255.
-//! Weakness: the share is fixed; a page that was written often in the past is kept for as many turns of the hand; a kernel must trap
-//! the first write to a page of the second ring.
+//! What: two rings. The first holds written pages, ordered by write frequency; the second holds the
+//! others and is a plain CLOCK. A write moves a page to the first ring. When that ring is full, its
+//! page with the fewest writes moves to the second ring. Victims come from the second ring.
+//! Why: the history of writes predicts writes better than the history of all references, and
+//! frequency better than recency.
+//! Source: Lee, Bahn and Noh, "CLOCK-DWF: a write-history-aware page replacement algorithm for
+//! hybrid PCM and DRAM memory architectures", IEEE Transactions on Computers 63(9), 2014.
+//! Deviations: the paper has DRAM and PCM side by side. Here both rings are the same memory in
+//! front of swap, and `written` is the share of the first ring (the paper's DRAM). A migration of
+//! the paper costs nothing here. The write counter saturates at 255.
+//! Weakness: the share is fixed; a page that was written often in the past is kept for as many
+//! turns of the hand; a kernel must trap the first write to a page of the second ring.
 
 use crate::containers::links::List;
 use crate::containers::lists::Lists;

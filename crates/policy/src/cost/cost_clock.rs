@@ -1,11 +1,14 @@
-//! What: each page has a credit, (number of times it was seen in use) x (cost of a refault) + (credit of the page evicted last). The
-//! page with the lowest credit is examined: if its reference bit is set it gets a new credit, otherwise it is evicted.
-//! Why: an NVM write costs five times a read, a flash write twice. A reference bit, a dirty bit and the faults that the kernel handles
-//! anyway suffice to use that difference. `docs/models/cost-clock.md` describes the design, the effect of each part and its weaknesses.
-//! Source: ours; GreedyDual (Young 1994) with the frequency of GDSF (Cherkasova, HP Labs 1998-69), carried over to reference
-//! bits as CLOCK does it for LRU.
+//! What: each page has a credit, (number of times it was seen in use) x (cost of a refault) +
+//! (credit of the page evicted last). The page with the lowest credit is examined: if its reference
+//! bit is set it gets a new credit, otherwise it is evicted.
+//! Why: an NVM write costs five times a read, a flash write twice. A reference bit, a dirty bit and
+//! the faults that the kernel handles anyway suffice to use that difference.
+//! `docs/models/cost-clock.md` describes the design, the effect of each part and its weaknesses.
+//! Source: ours; GreedyDual (Young 1994) with the frequency of GDSF (Cherkasova, HP Labs 1998-69),
+//! carried over to reference bits as CLOCK does it for LRU.
 //! Deviations: none. A queue for each cost and count keeps pages in order of credit without a heap.
-//! Weakness: a loop larger than memory misses every time, as with LRU; takes every dirty page to be written again.
+//! Weakness: a loop larger than memory misses every time, as with LRU; takes every dirty page to be
+//! written again.
 
 use crate::containers::links::List;
 use crate::containers::lists::Lists;
@@ -19,9 +22,11 @@ const SEEN: u8 = 7;
 const REFERENCED: u8 = 8;
 
 pub struct CostClockPolicy {
-    /// One queue per cost class and use count, with the lowest credit at the back, followed by the ghost entries.
+    /// One queue per cost class and use count, with the lowest credit at the back, followed by the
+    /// ghost entries.
     lists: Lists,
-    /// The floor at which the page is examined, in nanoseconds modulo 2^32. Only the difference to the current floor is meaningful.
+    /// The floor at which the page is examined, in nanoseconds modulo 2^32. Only the difference to
+    /// the current floor is meaningful.
     credit: Vec<u32>,
     /// Times seen in use minus one (mask `SEEN`), and the reference bit.
     state: Vec<u8>,
@@ -72,7 +77,8 @@ impl Describe for CostClockPolicy {
             credit: vec![0; setup.pages],
             state: vec![0; setup.pages],
             floor: 0,
-            // A credit exceeds the floor by at most HIGHEST times this cost, so differences stay below 2^32.
+            // A credit exceeds the floor by at most HIGHEST times this cost, so differences stay
+            // below 2^32.
             cost: cost.map(|c| c.clamp(1, u32::MAX as u64 / HIGHEST) as u32),
             highest: levels as u8 - 1,
             history,

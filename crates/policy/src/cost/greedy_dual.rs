@@ -1,10 +1,15 @@
-//! What: at each use a page gets a credit: the cost of reading it back (plus the cost of writing it out, if it is dirty) plus the
-//! credit of the page evicted last. The page with the lowest credit is evicted.
-//! Why: the simplest rule that weighs recency against cost; k-competitive, as LRU is when all costs are equal.
-//! Source: Young, "The k-server dual and loose competitiveness for paging", Algorithmica 11, 1994; Cao and Irani, USITS 1997.
-//! Deviations: the cost is the read by backing, plus the write if the page is dirty, as of its last use. There are only four such
-//! costs, so four LRU lists, each in order of credit, replace the priority queue. Of equal credits, the cheaper page is evicted.
-//! Weakness: assumes that a dirty page is as likely to be written again as any page is to be used again; needs every access.
+//! What: at each use a page gets a credit: the cost of reading it back (plus the cost of writing it
+//! out, if it is dirty) plus the credit of the page evicted last. The page with the lowest credit
+//! is evicted.
+//! Why: the simplest rule that weighs recency against cost; k-competitive, as LRU is when all costs
+//! are equal.
+//! Source: Young, "The k-server dual and loose competitiveness for paging", Algorithmica 11, 1994;
+//! Cao and Irani, USITS 1997.
+//! Deviations: the cost is the read by backing, plus the write if the page is dirty, as of its last
+//! use. There are only four such costs, so four LRU lists, each in order of credit, replace the
+//! priority queue. Of equal credits, the cheaper page is evicted.
+//! Weakness: assumes that a dirty page is as likely to be written again as any page is to be used
+//! again; needs every access.
 
 use crate::containers::links::List;
 use crate::containers::lists::Lists;
@@ -14,8 +19,9 @@ use swaplab_vocab::{BadInput, Op, PageId, Params, Result};
 pub struct GreedyDualPolicy {
     /// One list per cost class, with the least recently used page at the back.
     lists: Lists,
-    /// Credit of the page at its last use, in nanoseconds modulo 2^32. The credit of a resident page exceeds the floor by at most the
-    /// highest cost, which is below 2^32, so the difference is exact.
+    /// Credit of the page at its last use, in nanoseconds modulo 2^32. The credit of a resident
+    /// page exceeds the floor by at most the highest cost, which is below 2^32, so the difference
+    /// is exact.
     credit: Vec<u32>,
     /// Refault cost of a page of each list.
     cost: [u32; 4],

@@ -1,11 +1,14 @@
-//! What: evicts the page with the fewest references since it was brought in; among equals, the one that reached that count first.
+//! What: evicts the page with the fewest references since it was brought in; among equals, the one
+//! that reached that count first.
 //! Why: the reference policy for frequency, as LRU is for recency.
-//! Source: the constant-time list of counts of Shah, Mitra and Matani, "An O(1) algorithm for implementing the LFU cache
-//! eviction scheme", 2010.
-//! Deviations: counts are forgotten at eviction (in-cache LFU) and saturate at 2^30 - 1. Only pages with low counts are kept in order,
-//! in one class per count. A page with a higher count only has its count and last reference time noted, so that a hit on it is cheap;
-//! such pages are ordered when no class is left.
-//! Weakness: past references count as long as a page stays; a new page is the first victim, however soon it is needed again.
+//! Source: the constant-time list of counts of Shah, Mitra and Matani, "An O(1) algorithm for
+//! implementing the LFU cache eviction scheme", 2010.
+//! Deviations: counts are forgotten at eviction (in-cache LFU) and saturate at 2^30 - 1. Only pages
+//! with low counts are kept in order, in one class per count. A page with a higher count only has
+//! its count and last reference time noted, so that a hit on it is cheap; such pages are ordered
+//! when no class is left.
+//! Weakness: past references count as long as a page stays; a new page is the first victim, however
+//! soon it is needed again.
 
 use crate::containers::queues::{Queue, Queues};
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
@@ -14,7 +17,8 @@ use swaplab_vocab::{Op, PageId, Params, Result};
 /// The class of count 0, which holds no page.
 const GROUND: u32 = 0;
 
-/// A reference count that some pages share. They are in the queue of the same index, in the order in which they reached the count.
+/// A reference count that some pages share. They are in the queue of the same index, in the order
+/// in which they reached the count.
 #[derive(Clone, Copy)]
 struct Class {
     count: u64,
@@ -29,11 +33,13 @@ pub struct LfuPolicy {
     classes: Vec<Class>,
     /// Unused classes, which are not in the ring.
     free: Vec<u32>,
-    /// The highest count for which a class may exist. Pages with higher counts only have their count and the time of their last reference
-    /// noted, until [`rebuild_classes`](LfuPolicy::rebuild_classes) orders them into classes.
+    /// The highest count for which a class may exist. Pages with higher counts only have their
+    /// count and the time of their last reference noted, until
+    /// [`rebuild_classes`](LfuPolicy::rebuild_classes) orders them into classes.
     highest: u64,
-    /// Candidates for the pages above `highest`: a page may be listed twice, or have left since. `above_len` is the exact number of such
-    /// pages. `now` advances by one at each reference to one of them.
+    /// Candidates for the pages above `highest`: a page may be listed twice, or have left since.
+    /// `above_len` is the exact number of such pages. `now` advances by one at each reference to
+    /// one of them.
     above: Vec<PageId>,
     above_len: usize,
     now: u64,
@@ -133,7 +139,8 @@ impl LfuPolicy {
         counted
     }
 
-    /// Rebuild classes when none is left, from the quarter of the noted pages that has the lowest counts.
+    /// Rebuild classes when none is left, from the quarter of the noted pages that has the lowest
+    /// counts.
     #[cold]
     #[inline(never)]
     fn rebuild_classes(&mut self) {
@@ -259,14 +266,16 @@ mod tests {
         assert_eq!(lfu.faults(&[2, 1, 3, 1, 2, 3, 3]), 3);
         assert_eq!(lfu.faults(&[4]), 1);
         assert_eq!(lfu.resident(), [2, 3, 4]);
-        // Page 4 has one use and is evicted. Page 1 returns with its count reset and is the next victim.
+        // Page 4 has one use and is evicted. Page 1 returns with its count reset and is the next
+        // victim.
         assert_eq!(lfu.faults(&[1]), 1);
         assert_eq!(lfu.resident(), [1, 2, 3]);
         assert_eq!(lfu.faults(&[5]), 1);
         assert_eq!(lfu.resident(), [2, 3, 5]);
     }
 
-    /// LFU by its definition: resident pages with their counts and the times at which they reached them.
+    /// LFU by its definition: resident pages with their counts and the times at which they reached
+    /// them.
     #[derive(Default)]
     struct Model(Vec<(u64, usize, PageId)>);
 

@@ -1,9 +1,13 @@
-//! What: new pages enter a small LRU window. A page that leaves the window replaces the oldest page of the main part only if it
-//! was referenced more often recently. The main part is an LRU in two segments; counts are halved periodically.
+//! What: new pages enter a small LRU window. A page that leaves the window replaces the oldest page
+//! of the main part only if it was referenced more often recently. The main part is an LRU in two
+//! segments; counts are halved periodically.
 //! Why: admission by frequency over a history longer than memory, with a window for bursts.
-//! Source: Einziger, Friedman and Manes, "TinyLFU: a highly efficient cache admission policy", ACM ToS 13(4), 2017.
-//! Deviations: pages are numbered, so each has an exact counter instead of a share in a sketch; no random admission.
-//! Weakness: counts lag behind a change of phase; a page of a long loop is never more frequent than the page it would replace.
+//! Source: Einziger, Friedman and Manes, "TinyLFU: a highly efficient cache admission policy", ACM
+//! ToS 13(4), 2017.
+//! Deviations: pages are numbered, so each has an exact counter instead of a share in a sketch; no
+//! random admission.
+//! Weakness: counts lag behind a change of phase; a page of a long loop is never more frequent than
+//! the page it would replace.
 
 use crate::containers::links::List;
 use crate::containers::lists::Lists;
@@ -150,7 +154,8 @@ mod tests {
 
     #[test]
     fn a_page_is_admitted_only_if_it_was_used_more_often_than_the_oldest() {
-        let mut tiny = Plain::new("w-tinylfu", 10, 3); // a window of one page, two main pages, one of them protected
+        // a window of one page, two main pages, one of them protected
+        let mut tiny = Plain::new("w-tinylfu", 10, 3);
         assert_eq!(tiny.faults(&[1, 1, 2, 2, 3]), 3);
         assert_eq!(tiny.gauges(), [("window", 1.0), ("probation", 2.0), ("protected", 0.0)]);
         // 3 leaves the window with one use, 1 has two: 3 is evicted.

@@ -1,17 +1,23 @@
-//! What: Linux's classic reclaim: an active and an inactive list for anonymous and for file pages. Pages enter the inactive list,
-//! are activated when a scan finds them used twice, and are deactivated when the active list is too long. A fault on a page whose
-//! refault distance is within the working set activates it at once, and makes reclaim deactivate active pages of its kind. Passes of
-//! rising urgency scan each list by its length, by swappiness and by the recent cost of reclaiming its kind. `kernel=3.4` (Nexus 5):
-//! new anonymous pages enter the active list, one use activates a page, there is no refault distance, and the kind of which fewer
-//! pages are found in use is scanned more. `kernel=6.12`: as 6.1, but list lengths for aging are those of the last statistics flush.
+//! What: Linux's classic reclaim: an active and an inactive list for anonymous and for file pages.
+//! Pages enter the inactive list, are activated when a scan finds them used twice, and are
+//! deactivated when the active list is too long. A fault on a page whose refault distance is within
+//! the working set activates it at once, and makes reclaim deactivate active pages of its kind.
+//! Passes of rising urgency scan each list by its length, by swappiness and by the recent cost of
+//! reclaiming its kind. `kernel=3.4` (Nexus 5): new anonymous pages enter the active list, one use
+//! activates a page, there is no refault distance, and the kind of which fewer pages are found in
+//! use is scanned more. `kernel=6.12`: as 6.1, but list lengths for aging are those of the last
+//! statistics flush.
 //! Why: phones used it until MGLRU, and papers on swap compare with it.
-//! Source: Linux 6.1 to 6.12, mm/vmscan.c (shrink_active_list, folio_check_references, get_scan_count, shrink_lruvec,
-//! prepare_scan_control, snapshot_refaults), mm/workingset.c, mm/swap.c (lru_note_cost); Linux 3.4, mm/vmscan.c (page_check_references, get_scan_count), mm/rmap.c
-//! (page_add_new_anon_rmap); we read the behavior there, the code is our own.
-//! Deviations: a batch pauses at each evicted page; with `kernel=3.4` one page is scanned at a time, without scan
-//! priorities; every page is mapped; a page counts as executable after an instruction fetch from it; no memory
-//! control groups. A written private file page moves to the anonymous lists when a scan reaches it.
-//! Weakness: two bits of history; a burst of file pages flushes the inactive list; rotation costs scans.
+//! Source: Linux 6.1 to 6.12, mm/vmscan.c (shrink_active_list, folio_check_references,
+//! get_scan_count, shrink_lruvec, prepare_scan_control, snapshot_refaults), mm/workingset.c,
+//! mm/swap.c (lru_note_cost); Linux 3.4, mm/vmscan.c (page_check_references, get_scan_count),
+//! mm/rmap.c (page_add_new_anon_rmap); we read the behavior there, the code is our own.
+//! Deviations: a batch pauses at each evicted page; with `kernel=3.4` one page is scanned at a
+//! time, without scan priorities; every page is mapped; a page counts as executable after an
+//! instruction fetch from it; no memory control groups. A written private file page moves to the
+//! anonymous lists when a scan reaches it.
+//! Weakness: two bits of history; a burst of file pages flushes the inactive list; rotation costs
+//! scans.
 
 mod scan;
 mod sums;
@@ -43,8 +49,9 @@ const EXECUTABLE: u8 = 8;
 const SHADOW: u8 = 16;
 /// The page faulted within the refault distance and enters the active list.
 const RECALLED: u8 = 32;
-/// A reclaimer gives up after this many rounds of passes that scanned no page (mm/internal.h, `MAX_RECLAIM_RETRIES`), which happens
-/// when every list is so short that its share rounds down to no page.
+/// A reclaimer gives up after this many rounds of passes that scanned no page (mm/internal.h,
+/// `MAX_RECLAIM_RETRIES`), which happens when every list is so short that its share rounds down to
+/// no page.
 const MAX_RECLAIM_RETRIES: u32 = 16;
 
 /// The statistics of control groups, as of their last flush.
@@ -69,7 +76,8 @@ struct Rules {
     refault: bool,
 }
 
-/// Counts that the result shows. No decision depends on them, except that background reclaim waits for the end of a pass.
+/// Counts that the result shows. No decision depends on them, except that background reclaim waits
+/// for the end of a pass.
 #[derive(Default)]
 struct Counts {
     /// Completed passes of background reclaim.
@@ -91,9 +99,11 @@ pub struct ActiveInactivePolicy {
     /// The suspended pass of background reclaim, while a direct reclaimer runs.
     kswapd_pass: Option<ScanPass>,
     rules: Rules,
-    /// With the rules of 6.12, the statistics of the last flush; `None` before the first one. Otherwise reclaim uses current values.
+    /// With the rules of 6.12, the statistics of the last flush; `None` before the first one.
+    /// Otherwise reclaim uses current values.
     sums: Option<Sums>,
-    /// By kind: whether pages were activated by their refault distance since this reclaimer began, and between the previous one and this.
+    /// By kind: whether pages were activated by their refault distance since this reclaimer began,
+    /// and between the previous one and this.
     refaulted: [bool; 2],
     challenged: [bool; 2],
     swappable: bool,

@@ -1,15 +1,19 @@
-//! The list that Linux scans next. Each of the four lists is weighed by its length, by swappiness and by the recent result of scanning
-//! its kind of page (`get_scan_count`), in two versions of the rule.
+//! The list that Linux scans next. Each of the four lists is weighed by its length, by swappiness
+//! and by the recent result of scanning its kind of page (`get_scan_count`), in two versions of the
+//! rule.
 
-/// Weight of a write-back or a refault in rotations: `SWAP_CLUSTER_MAX`, the pages that the kernel reclaims at once.
+/// Weight of a write-back or a refault in rotations: `SWAP_CLUSTER_MAX`, the pages that the kernel
+/// reclaims at once.
 const IO_COST: f64 = 32.0;
 
 /// The rule, by kernel version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// Linux 6.1, `lru_note_cost`: the kind that cost more (write-backs, refaults, rotations) is scanned less.
+    /// Linux 6.1, `lru_note_cost`: the kind that cost more (write-backs, refaults, rotations) is
+    /// scanned less.
     Cost,
-    /// Linux 3.4, `get_scan_count`: the kind of which more pages were found in use is scanned less. Writes do not count.
+    /// Linux 3.4, `get_scan_count`: the kind of which more pages were found in use is scanned less.
+    /// Writes do not count.
     Rotated,
 }
 
@@ -17,7 +21,8 @@ pub enum Rule {
 pub struct ScanBalance {
     rule: Rule,
     swappiness: f64,
-    /// Scans owed to each list, inactive ones first, then active ones. They make the shares exact without random numbers.
+    /// Scans owed to each list, inactive ones first, then active ones. They make the shares exact
+    /// without random numbers.
     owed: [f64; 4],
     cost: [f64; 2],
     scanned: [f64; 2],
@@ -45,7 +50,8 @@ impl ScanBalance {
         self.cost(kind, IO_COST, len);
     }
 
-    /// Add a cost. All costs are halved once they exceed a quarter of the lists' length, so that older ones fade.
+    /// Add a cost. All costs are halved once they exceed a quarter of the lists' length, so that
+    /// older ones fade.
     fn cost(&mut self, kind: usize, cost: f64, len: [usize; 2]) {
         self.cost[kind] += cost;
         if self.cost.iter().sum::<f64>() > (len[0] + len[1]) as f64 / 4.0 {
@@ -53,7 +59,8 @@ impl ScanBalance {
         }
     }
 
-    /// The weight of each kind of page, by which the length of its lists is multiplied. `len`: pages of each kind.
+    /// The weight of each kind of page, by which the length of its lists is multiplied. `len`:
+    /// pages of each kind.
     pub fn fractions(&mut self, len: [usize; 2]) -> [f64; 2] {
         let priority = [self.swappiness, 200.0 - self.swappiness];
         match self.rule {
@@ -71,8 +78,9 @@ impl ScanBalance {
         }
     }
 
-    /// The list to scan next, in exact shares over time: its kind, and whether it is the active one. `len`: pages of each kind;
-    /// `inactive`, `active`: pages that may be scanned, of which there is one at least.
+    /// The list to scan next, in exact shares over time: its kind, and whether it is the active
+    /// one. `len`: pages of each kind; `inactive`, `active`: pages that may be scanned, of which
+    /// there is one at least.
     pub fn next(&mut self, len: [usize; 2], inactive: [usize; 2], active: [usize; 2]) -> (usize, bool) {
         let fraction = self.fractions(len);
         let pages = [inactive[0], inactive[1], active[0], active[1]].map(|pages| pages as f64);
@@ -123,14 +131,16 @@ mod tests {
     #[test]
     fn each_list_is_scanned_by_its_length() {
         let mut balance = ScanBalance::new(Rule::Rotated, 60.0);
-        // 60 x 600 and 140 x 200 inactive, 60 x 200 and 140 x 800 active: 36, 28, 12 and 112 of 188.
+        // 60 x 600 and 140 x 200 inactive, 60 x 200 and 140 x 800 active: 36, 28, 12 and 112
+        // of 188.
         let mut seen = [0; 4];
         for _ in 0..1880 {
             let (kind, active) = balance.next([1000, 1000], [600, 200], [200, 800]);
             seen[kind + 2 * usize::from(active)] += 1;
         }
         assert_eq!(seen, [360, 280, 120, 1120]);
-        // A list without pages to scan is never chosen, and the only kind with pages left is chosen at any swappiness.
+        // A list without pages to scan is never chosen, and the only kind with pages left is chosen
+        // at any swappiness.
         assert!((0..9).all(|_| !balance.next([1000, 1000], [600, 200], [0, 0]).1));
         let mut never = ScanBalance::new(Rule::Cost, 0.0);
         assert_eq!((never.next([9, 9], [5, 5], [4, 0]), never.next([9, 0], [5, 0], [0, 0])), ((1, false), (0, false)));

@@ -1,11 +1,14 @@
-//! One pass of Linux's reclaim over its four lists: how many pages of each are scanned, in which order, and when the pass ends.
+//! One pass of Linux's reclaim over its four lists: how many pages of each are scanned, in which
+//! order, and when the pass ends.
 //!
-//! Source: Linux 6.12, mm/vmscan.c. `get_scan_count`: a list is scanned for its length shifted right by the priority, times the share of
-//! its kind, rounded down. `shrink_lruvec`: batches of `SWAP_CLUSTER_MAX` pages, in turn; once enough was reclaimed the kind with fewer
-//! pages left to scan is left alone, and the other one is scanned in proportion. `balance_pgdat` and `do_try_to_free_pages`: the priority
-//! falls by one from pass to pass, of `balance_pgdat` to 1.
-//! Deviations: with `kernel=6.1` the priority of background reclaim may fall to 0. `no_cache_trim_mode` of 6.12 is left out: after a
-//! round in cache trim mode that reclaimed nothing, `balance_pgdat` starts over without that mode. Pages freed by shrinkers count as
+//! Source: Linux 6.12, mm/vmscan.c. `get_scan_count`: a list is scanned for its length shifted
+//! right by the priority, times the share of its kind, rounded down. `shrink_lruvec`: batches of
+//! `SWAP_CLUSTER_MAX` pages, in turn; once enough was reclaimed the kind with fewer pages left to
+//! scan is left alone, and the other one is scanned in proportion. `balance_pgdat` and
+//! `do_try_to_free_pages`: the priority falls by one from pass to pass, of `balance_pgdat` to 1.
+//! Deviations: with `kernel=6.1` the priority of background reclaim may fall to 0.
+//! `no_cache_trim_mode` of 6.12 is left out: after a round in cache trim mode that reclaimed
+//! nothing, `balance_pgdat` starts over without that mode. Pages freed by shrinkers count as
 //! reclaimed there, so this never happened in our guests of 6.12.
 
 /// `SWAP_CLUSTER_MAX`.
@@ -52,13 +55,15 @@ pub struct ScanPass {
     /// Whether the rules of Linux 6.12 apply.
     newest: bool,
     priority: u32,
-    /// By list: pages to scan as of the beginning of the pass, and those that are still to be scanned.
+    /// By list: pages to scan as of the beginning of the pass, and those that are still to be
+    /// scanned.
     targets: [usize; LISTS],
     left: [usize; LISTS],
     /// The list of the current batch, and the pages of the batch that are still to be scanned.
     list: usize,
     batch: usize,
-    /// Inactive pages scanned and pages reclaimed in this pass, and pages reclaimed since the reclaimer began.
+    /// Inactive pages scanned and pages reclaimed in this pass, and pages reclaimed since the
+    /// reclaimer began.
     scanned: usize,
     reclaimed: usize,
     reclaimed_in_all: usize,
@@ -101,7 +106,8 @@ impl ScanPass {
         matches!(self.by, Reclaimer::Kswapd(_))
     }
 
-    /// Number of pages that a pass tries to reclaim: `kswapd_shrink_node`, `try_to_free_pages`, `try_to_free_mem_cgroup_pages`.
+    /// Number of pages that a pass tries to reclaim: `kswapd_shrink_node`, `try_to_free_pages`,
+    /// `try_to_free_mem_cgroup_pages`.
     fn goal(&self) -> usize {
         match self.by {
             Reclaimer::Kswapd(pages) => pages.high.max(BATCH),
@@ -109,8 +115,8 @@ impl ScanPass {
         }
     }
 
-    /// Whether free pages and file pages together are at most the high watermark (`file_is_tiny` of `prepare_scan_control`). Never true
-    /// for reclaim of a control group.
+    /// Whether free pages and file pages together are at most the high watermark (`file_is_tiny` of
+    /// `prepare_scan_control`). Never true for reclaim of a control group.
     pub fn is_tiny(&self, files: usize) -> bool {
         match self.by {
             Reclaimer::Kswapd(pages) | Reclaimer::Direct(pages) => files + pages.free + self.reclaimed_in_all <= pages.high,
@@ -118,7 +124,8 @@ impl ScanPass {
         }
     }
 
-    /// Whether the reclaimer is done after this pass, because it has reached its goal or has failed at the last priority.
+    /// Whether the reclaimer is done after this pass, because it has reached its goal or has failed
+    /// at the last priority.
     pub fn is_done(&self) -> bool {
         let lowest = u32::from(self.newest && self.is_background());
         self.priority == lowest || !self.is_background() && self.reclaimed_in_all >= self.goal()
@@ -146,7 +153,8 @@ impl ScanPass {
         (self.left, self.list, self.batch) = (self.targets, LISTS - 1, 0);
     }
 
-    /// The list of the next page to scan: its kind, and whether it is the active one. `None` when the pass is over.
+    /// The list of the next page to scan: its kind, and whether it is the active one. `None` when
+    /// the pass is over.
     pub fn next(&mut self) -> Option<(usize, bool)> {
         while self.batch == 0 {
             self.list += 1;
@@ -177,7 +185,8 @@ impl ScanPass {
         self.reclaimed_in_all += 1;
     }
 
-    /// Adjust the targets once enough was reclaimed, as the second half of the loop in `shrink_lruvec` does.
+    /// Adjust the targets once enough was reclaimed, as the second half of the loop in
+    /// `shrink_lruvec` does.
     fn stop_in_proportion(&mut self) {
         let scans_all = matches!(self.by, Reclaimer::Direct(_)) && self.priority == DEFAULT_PRIORITY;
         if self.reclaimed < self.goal() || scans_all {
@@ -217,7 +226,8 @@ mod tests {
         let mut pass = ScanPass::new(false);
         pass.begin(Reclaimer::Kswapd(FreePages { free: 500, high: 600 }));
         assert_eq!(pass.next_priority(), 12);
-        // 20,000 >> 12 = 4 and 9,000 >> 12 = 2 pages: shares of 0.3 and 0.7 are 1 and 1; of 4,095 pages none is looked at.
+        // 20,000 >> 12 = 4 and 9,000 >> 12 = 2 pages: shares of 0.3 and 0.7 are 1 and 1; of 4,095
+        // pages none is looked at.
         pass.set([20_000, 4_095, 9_000, 9_000], Balance::Fractions([60.0, 140.0]));
         assert_eq!(looked_at(&mut pass), [1, 0, 1, 1]);
         // Few were scanned: 9 and 4 pages.
@@ -253,8 +263,8 @@ mod tests {
                 pass.note_reclaimed();
             }
         }
-        // 68 of 101 file pages are left, 67 %: of 200 anonymous ones 33 % are 66, less the 32. Of these 34 a batch is looked at, then
-        // one kind has none left and the pass ends.
+        // 68 of 101 file pages are left, 67 %: of 200 anonymous ones 33 % are 66, less the 32. Of
+        // these 34 a batch is looked at, then one kind has none left and the pass ends.
         assert_eq!(looked_at(&mut pass), [32, 0, 0, 0]);
         // A direct reclaimer scans all that it set out to in its first pass.
         pass.begin(Reclaimer::Direct(FreePages { free: 0, high: 600 }));

@@ -1,16 +1,21 @@
 //! What: evicts the page whose next reference lies furthest ahead.
-//! Why: no demand-paging policy has fewer faults, so it is the lower bound with which others are compared.
-//! Source: Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966.
-//! Deviations: none. Among pages that are never referenced again, the one with the highest number is evicted.
-//! Weakness: needs the future; minimizes the number of faults, not their cost (see the bound `opt-cost`). It does not know when a page
-//! is unmapped: a reference to the page's number after a later mapping looks like a reference to the same page.
+//! Why: no demand-paging policy has fewer faults, so it is the lower bound with which others are
+//! compared.
+//! Source: Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems
+//! Journal 5(2), 1966.
+//! Deviations: none. Among pages that are never referenced again, the one with the highest number
+//! is evicted.
+//! Weakness: needs the future; minimizes the number of faults, not their cost (see the bound
+//! `opt-cost`). It does not know when a page is unmapped: a reference to the page's number after a
+//! later mapping looks like a reference to the same page.
 
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 use swaplab_vocab::{BadInput, Op, PageId, Params, Result};
 
-/// The `next_use` of a page that is not resident. Reference 0 is never a next use, so its index can serve as this value.
+/// The `next_use` of a page that is not resident. Reference 0 is never a next use, so its index can
+/// serve as this value.
 const OUT: u32 = 0;
 
 pub struct OptPolicy {
@@ -18,7 +23,8 @@ pub struct OptPolicy {
     /// Number of references so far: calls of `touch` and `insert`.
     now: usize,
     next_use: Vec<u32>,
-    /// Future uses with their pages, the furthest on top. An entry that differs from the page's `next_use` is stale.
+    /// Future uses with their pages, the furthest on top. An entry that differs from the page's
+    /// `next_use` is stale.
     ahead: BinaryHeap<(u32, PageId)>,
     frames: usize,
 }

@@ -1,10 +1,14 @@
-//! What: evicts the page whose stay saves the least I/O time per reference: its refault cost divided by the distance to its next use.
-//! Why: `opt` minimizes faults. When a dirty page costs six times a clean one, minimal I/O time needs other victims.
-//! Source: ours; the rule is the greedy of weighted interval packing (Bar-Noy et al., "A unified approach to approximating
-//! resource allocation and scheduling", J. ACM 48(5), 2001), applied to the choice of victims.
-//! Deviations: a heuristic, not the optimum. Its I/O time is attainable, so the minimum lies between the lower bound `opt-cost` and
-//! this. The next use of a dirty page is assumed to write it again. A page without a next use is worth nothing if it is clean, and
-//! the cost of its write if it is dirty, because it need not be written when it stays to the end.
+//! What: evicts the page whose stay saves the least I/O time per reference: its refault cost
+//! divided by the distance to its next use.
+//! Why: `opt` minimizes faults. When a dirty page costs six times a clean one, minimal I/O time
+//! needs other victims.
+//! Source: ours; the rule is the greedy of weighted interval packing (Bar-Noy et al., "A unified
+//! approach to approximating resource allocation and scheduling", J. ACM 48(5), 2001), applied to
+//! the choice of victims.
+//! Deviations: a heuristic, not the optimum. Its I/O time is attainable, so the minimum lies
+//! between the lower bound `opt-cost` and this. The next use of a dirty page is assumed to write it
+//! again. A page without a next use is worth nothing if it is clean, and the cost of its write if
+//! it is dirty, because it need not be written when it stays to the end.
 //! Weakness: needs the future; greedy; takes a read of a dirty page for a write.
 
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
@@ -12,7 +16,8 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 use swaplab_vocab::{BadInput, Op, PageId, Params, Result};
 
-/// The `next_use` of a page that is not resident. Reference 0 is never a next use, so its index can serve as this value.
+/// The `next_use` of a page that is not resident. Reference 0 is never a next use, so its index can
+/// serve as this value.
 const OUT: u32 = 0;
 
 pub struct OptGreedyPolicy {
@@ -20,7 +25,8 @@ pub struct OptGreedyPolicy {
     /// Number of references so far: calls of `touch` and `insert`.
     now: usize,
     next_use: Vec<u32>,
-    /// Future uses with their pages by cost class, the furthest on top. An entry is stale if the page's next use or class has changed.
+    /// Future uses with their pages by cost class, the furthest on top. An entry is stale if the
+    /// page's next use or class has changed.
     ahead: [BinaryHeap<(u32, PageId)>; 4],
     cost: [u64; 4],
     write: [u64; 4],
@@ -60,7 +66,8 @@ impl OptGreedyPolicy {
         }
     }
 
-    /// The page of a class whose next use is furthest, and the I/O time per reference that keeping it until then saves.
+    /// The page of a class whose next use is furthest, and the I/O time per reference that keeping
+    /// it until then saves.
     fn candidate(&mut self, class: usize, pages: &PageView) -> Option<(f64, PageId)> {
         while let Some(&(next, page)) = self.ahead[class].peek() {
             if self.next_use[page as usize] == next && pages.cost_class(page) == class {

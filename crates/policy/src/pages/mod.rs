@@ -1,4 +1,5 @@
-//! A policy's view of pages: it may read their state and release them. The runner's side is in [`residency`].
+//! A policy's view of pages: it may read their state and release them. The runner's side is in
+//! [`residency`].
 
 mod residency;
 
@@ -41,15 +42,16 @@ impl Costs {
     }
 }
 
-/// The state of every page, one byte each, as a policy sees it: read-only except for [`release`](PageView::release). Only a runner's
-/// [`Residency`] can create one.
+/// The state of every page, one byte each, as a policy sees it: read-only except for
+/// [`release`](PageView::release). Only a runner's [`Residency`] can create one.
 pub struct PageView {
     state: Vec<u8>,
     /// The state of a page after its release, indexed by its state before.
     after: [u8; 256],
     /// Number of released pages, indexed by their state before.
     gone: [u64; 256],
-    /// Free frames, if the runner has this type count them. Negative after the runner has admitted a page without a free frame.
+    /// Free frames, if the runner has this type count them. Negative after the runner has admitted
+    /// a page without a free frame.
     free: isize,
     /// The released pages, recorded if `listing` is set, for a runner that handles each of them.
     released: Vec<PageId>,
@@ -71,7 +73,8 @@ pub mod bits {
     /// Referenced at least once.
     pub const TOUCHED: u8 = 128;
 
-    /// The backing of a page in this state: swap for anonymous pages and for written private file pages.
+    /// The backing of a page in this state: swap for anonymous pages and for written private file
+    /// pages.
     #[inline]
     pub const fn backing(state: u8) -> super::Backing {
         // Both conditions are evaluated (`|`, not `||`) to avoid a branch.
@@ -88,7 +91,8 @@ use bits::{DIRTY, RESIDENT};
 pub const CLASS_SHIFT: u32 = 3;
 const CLASS_MASK: u8 = 3 << CLASS_SHIFT;
 
-/// [`bits::backing`] of every state. Policies ask for it several times a fault, and computing it takes eight instructions.
+/// [`bits::backing`] of every state. Policies ask for it several times a fault, and computing it
+/// takes eight instructions.
 static BACKING: [Backing; 256] = {
     let mut backing = [Backing::Swap; 256];
     let mut state = 0;
@@ -148,7 +152,8 @@ impl PageView {
         BACKING[self.state[page as usize] as usize]
     }
 
-    /// The class that determines the cost of evicting the page: 0 clean in swap, 1 dirty in swap, 2 clean in a file, 3 dirty in a file.
+    /// The class that determines the cost of evicting the page: 0 clean in swap, 1 dirty in swap, 2
+    /// clean in a file, 3 dirty in a file.
     #[inline]
     pub fn cost_class(&self, page: PageId) -> usize {
         2 * self.backing(page) as usize + usize::from(self.is_dirty(page))

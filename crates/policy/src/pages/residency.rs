@@ -6,9 +6,10 @@ use crate::Policy;
 use std::ops::{Deref, DerefMut};
 use swaplab_vocab::{Class, Op, PageId};
 
-/// The residency of every page, and the runner's side of the protocol that [`Policy`] describes. It handles faults
-/// ([`fault`](Residency::fault), [`admit`](Residency::admit)), the effect of references and the list of released pages. It
-/// dereferences to [`PageView`], the part that a policy sees.
+/// The residency of every page, and the runner's side of the protocol that [`Policy`] describes. It
+/// handles faults ([`fault`](Residency::fault), [`admit`](Residency::admit)), the effect of
+/// references and the list of released pages. It dereferences to [`PageView`], the part that a
+/// policy sees.
 pub struct Residency {
     view: PageView,
     frames: usize,
@@ -31,8 +32,9 @@ static USED: [[u8; 256]; 3] = {
 };
 
 impl Residency {
-    /// A residency for a runner that handles each page from [`take_released`](Residency::take_released). The runner counts frames itself
-    /// unless it calls [`with_frames`](Residency::with_frames).
+    /// A residency for a runner that handles each page from
+    /// [`take_released`](Residency::take_released). The runner counts frames itself unless it calls
+    /// [`with_frames`](Residency::with_frames).
     pub fn new(classes: impl Iterator<Item = Class>) -> Residency {
         let state = classes.map(|c| (c as u8) << CLASS_SHIFT).collect();
         let after = std::array::from_fn(|state| state as u8 & !RESIDENT);
@@ -47,25 +49,27 @@ impl Residency {
         self
     }
 
-    /// Count released pages by state instead of listing them, for a runner that needs no more. `after` maps the state of a page before its
-    /// release to the state afterwards.
+    /// Count released pages by state instead of listing them, for a runner that needs no more.
+    /// `after` maps the state of a page before its release to the state afterwards.
     pub fn counting(mut self, after: [u8; 256]) -> Residency {
         (self.view.after, self.view.listing) = (after, false);
         self
     }
 
-    /// Handle a reference to a page that is not resident: count the fault, apply the effect of a write, and admit the page. Returns false
-    /// if the policy released no page although no frame was free.
+    /// Handle a reference to a page that is not resident: count the fault, apply the effect of a
+    /// write, and admit the page. Returns false if the policy released no page although no frame
+    /// was free.
     #[inline(always)]
     pub fn fault<P: Policy + ?Sized>(&mut self, policy: &mut P, page: PageId, op: Op) -> bool {
         self.count_fault(page);
-        // The effect of a write is applied first: to the policy, a private file page that a write faults in is anonymous.
+        // The effect of a write is applied first: to the policy, a private file page that a write
+        // faults in is anonymous.
         self.note_use(page, op);
         self.admit(policy, page, op, 0)
     }
 
-    /// Bring `page` in for a reference `op`, and keep `reserve` frames free. Returns false, and does not bring the page in, if the policy
-    /// released too few pages.
+    /// Bring `page` in for a reference `op`, and keep `reserve` frames free. Returns false, and
+    /// does not bring the page in, if the policy released too few pages.
     #[inline(always)]
     pub fn admit<P: Policy + ?Sized>(&mut self, policy: &mut P, page: PageId, op: Op, reserve: usize) -> bool {
         policy.miss(page, op, &self.view);
@@ -76,7 +80,8 @@ impl Residency {
         true
     }
 
-    /// Make `policy` release pages until `wanted` frames are free. Returns false if it releases none.
+    /// Make `policy` release pages until `wanted` frames are free. Returns false if it releases
+    /// none.
     #[inline(always)]
     pub fn make_room<P: Policy + ?Sized>(&mut self, policy: &mut P, incoming: Option<(PageId, Op)>, wanted: usize) -> bool {
         if self.view.free < wanted as isize {
@@ -88,7 +93,8 @@ impl Residency {
         true
     }
 
-    /// The rest of `make_room`, after one call of `reclaim` did not free enough frames. It is rare, hence not inlined.
+    /// The rest of `make_room`, after one call of `reclaim` did not free enough frames. It is rare,
+    /// hence not inlined.
     #[cold]
     fn make_more_room<P: Policy + ?Sized>(&mut self, policy: &mut P, incoming: Option<(PageId, Op)>, wanted: usize) -> bool {
         while self.view.free < wanted as isize {
@@ -101,7 +107,8 @@ impl Residency {
         true
     }
 
-    /// Mark `page` as resident and insert it into the policy, which has already been told of the miss.
+    /// Mark `page` as resident and insert it into the policy, which has already been told of the
+    /// miss.
     #[inline(always)]
     pub fn enter<P: Policy + ?Sized>(&mut self, policy: &mut P, page: PageId, op: Op) {
         self.view.state[page as usize] |= RESIDENT | TOUCHED;
@@ -121,15 +128,16 @@ impl Residency {
         (self.frames as isize - self.view.free) as usize
     }
 
-    /// Apply a reference to the state of `page`: a write makes it dirty, and a private file page also anonymous. A table lookup avoids a
-    /// branch that the processor could not predict.
+    /// Apply a reference to the state of `page`: a write makes it dirty, and a private file page
+    /// also anonymous. A table lookup avoids a branch that the processor could not predict.
     #[inline]
     pub fn note_use(&mut self, page: PageId, op: Op) {
         let state = &mut self.view.state[page as usize];
         *state = USED[op as usize][*state as usize];
     }
 
-    /// The pages from `first` on were referenced, one for each of `ops`: those that were written are dirty.
+    /// The pages from `first` on were referenced, one for each of `ops`: those that were written
+    /// are dirty.
     pub fn set_dirty(&mut self, first: PageId, ops: &[Op]) {
         for (state, op) in self.view.state[first as usize..].iter_mut().zip(ops) {
             *state |= if op.is_write() { DIRTY } else { 0 };

@@ -1,10 +1,14 @@
-//! What: two LRU lists, of pages referenced once (T1) and more often (T2), each with ghost entries of its evicted pages (B1, B2). A
-//! ghost hit changes the target size `p` of T1 in favor of the list that should have been larger.
+//! What: two LRU lists, of pages referenced once (T1) and more often (T2), each with ghost entries
+//! of its evicted pages (B1, B2). A ghost hit changes the target size `p` of T1 in favor of the
+//! list that should have been larger.
 //! Why: adapts itself between recency and frequency with constant work per reference.
-//! Source: Megiddo and Modha, "ARC: a self-tuning, low overhead replacement cache", FAST 2003, figure 4.
-//! Deviations: `p` is a real number and moves by max(|B2|/|B1|, 1), undivided, as implementations have it. Frames freed
-//! by `forget` let a page enter without an eviction; the ghosts are then trimmed at the entry, as when memory shrinks.
-//! Weakness: a list move per reference; a scan still replaces all of T1 and B1; ignores dirty bits and costs.
+//! Source: Megiddo and Modha, "ARC: a self-tuning, low overhead replacement cache", FAST 2003,
+//! figure 4.
+//! Deviations: `p` is a real number and moves by max(|B2|/|B1|, 1), undivided, as implementations
+//! have it. Frames freed by `forget` let a page enter without an eviction; the ghosts are then
+//! trimmed at the entry, as when memory shrinks.
+//! Weakness: a list move per reference; a scan still replaces all of T1 and B1; ignores dirty bits
+//! and costs.
 
 use crate::containers::queues::{Queue, Queues};
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
@@ -20,7 +24,8 @@ pub struct ArcPolicy {
     frames: usize,
     /// Target size of T1.
     p: f64,
-    /// Whether frames became free through `forget` or `resize`: pages then enter without an eviction, and ghosts must be trimmed.
+    /// Whether frames became free through `forget` or `resize`: pages then enter without an
+    /// eviction, and ghosts must be trimmed.
     loose: bool,
 }
 
@@ -39,7 +44,8 @@ impl Describe for ArcPolicy {
 }
 
 impl ArcPolicy {
-    /// The paper's REPLACE: evict from T1 if it is above its target, or at it and the fault is on a ghost of T2.
+    /// The paper's REPLACE: evict from T1 if it is above its target, or at it and the fault is on a
+    /// ghost of T2.
     #[inline]
     fn replace(&mut self, ghost_of_t2: bool, pages: &mut PageView) {
         let t1 = self.queues.len(T1);
@@ -51,7 +57,8 @@ impl ArcPolicy {
         }
     }
 
-    /// Trim the ghosts so that |L1| = |T1| + |B1| is at most the frames, and all four lists together at most twice the frames.
+    /// Trim the ghosts so that |L1| = |T1| + |B1| is at most the frames, and all four lists
+    /// together at most twice the frames.
     #[inline]
     fn trim(&mut self) {
         self.queues.trim(B1, self.frames.saturating_sub(self.queues.len(T1)));

@@ -1,7 +1,10 @@
-//! What: a ring of pages and a hand; the hand clears reference bits until it meets a page whose bit is 0, and evicts it.
+//! What: a ring of pages and a hand; the hand clears reference bits until it meets a page whose bit
+//! is 0, and evicts it.
 //! Why: approximates LRU with what a kernel has: one bit per page that the hardware sets.
-//! Source: Corbató, "A paging experiment with the Multics system", 1968; n bits as in GCLOCK (Smith, 1978).
-//! Deviations: none. A new page starts with its bit at `init`; a page is evicted before the new one enters.
+//! Source: Corbató, "A paging experiment with the Multics system", 1968; n bits as in GCLOCK
+//! (Smith, 1978).
+//! Deviations: none. A new page starts with its bit at `init`; a page is evicted before the new one
+//! enters.
 //! Weakness: knows neither ages beyond one turn of the hand, nor the cost of a refault.
 
 use crate::containers::ring::Ring;
@@ -16,7 +19,8 @@ const QUEUED: u8 = 128;
 pub struct ClockPolicy {
     /// The hand is at the front; a page that it spares moves to the end.
     ring: Ring,
-    /// By page in the ring: [`QUEUED`] plus the references since the hand last passed, at most `highest`.
+    /// By page in the ring: [`QUEUED`] plus the references since the hand last passed, at most
+    /// `highest`.
     count: Vec<u8>,
     highest: u8,
     init: u8,

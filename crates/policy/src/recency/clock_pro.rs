@@ -1,8 +1,12 @@
-//! What: LIRS's idea on a single clock. Pages are hot or cold. A cold page starts a test period when it is brought in; if it is evicted
-//! within that period, a ghost entry stays on the clock until the period ends. A page used in its test period becomes hot. One hand
-//! evicts cold pages, one turns hot pages cold, one ends test periods. The share of cold pages adapts to the outcomes of tests.
-//! Why: separates small from large reuse distances by reference bits alone, so that loops do not flood memory.
-//! Source: Jiang, Chen and Zhang, "CLOCK-Pro: an effective improvement of the CLOCK replacement", USENIX ATC 2005, section 4.
+//! What: LIRS's idea on a single clock. Pages are hot or cold. A cold page starts a test period
+//! when it is brought in; if it is evicted within that period, a ghost entry stays on the clock
+//! until the period ends. A page used in its test period becomes hot. One hand evicts cold pages,
+//! one turns hot pages cold, one ends test periods. The share of cold pages adapts to the outcomes
+//! of tests.
+//! Why: separates small from large reuse distances by reference bits alone, so that loops do not
+//! flood memory.
+//! Source: Jiang, Chen and Zhang, "CLOCK-Pro: an effective improvement of the CLOCK replacement",
+//! USENIX ATC 2005, section 4.
 //! Deviations: all pages start cold, from the first one on.
 //! Weakness: three hands and a moving target are hard to reason about; ignores the costs of pages.
 
@@ -10,7 +14,8 @@ use crate::containers::links::{Links, List};
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Op, PageId, Params, Result};
 
-/// The clock as a list. HAND_hot is at the back; a page that it passes moves to the front, where new pages enter too.
+/// The clock as a list. HAND_hot is at the back; a page that it passes moves to the front, where
+/// new pages enter too.
 const CLOCK: List = List(0);
 
 const REFERENCED: u8 = 1;
@@ -83,7 +88,8 @@ impl ClockProPolicy {
         self.links.push_front(CLOCK, page);
     }
 
-    /// End the test period of a page that was not used in it, if it is in one: fewer frames for cold pages.
+    /// End the test period of a page that was not used in it, if it is in one: fewer frames for
+    /// cold pages.
     fn end_test(&mut self, page: PageId) {
         let state = &mut self.state[page as usize];
         if *state & ON_TEST == 0 {
@@ -102,7 +108,8 @@ impl ClockProPolicy {
         self.cold_target = (self.cold_target + 1).min(self.frames);
     }
 
-    /// Advance HAND_hot until the number of hot pages is within its target. It turns unused hot pages cold and ends test periods.
+    /// Advance HAND_hot until the number of hot pages is within its target. It turns unused hot
+    /// pages cold and ends test periods.
     fn cool_down(&mut self) {
         while self.hot > self.frames - self.cold_target {
             let page = self.links.back(CLOCK).expect("a hot page is on the clock");
@@ -120,7 +127,8 @@ impl ClockProPolicy {
         }
     }
 
-    /// Advance HAND_test until there are at most as many ghost entries as frames. It ends test periods.
+    /// Advance HAND_test until there are at most as many ghost entries as frames. It ends test
+    /// periods.
     fn end_tests(&mut self) {
         while self.names > self.frames {
             let page = self.next(TEST).expect("names are on the clock");

@@ -1,8 +1,10 @@
 //! What: evicts the page that was brought in longest ago.
 //! Why: the simplest policy; needs no information about references.
-//! Source: Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966.
+//! Source: Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems
+//! Journal 5(2), 1966.
 //! Deviations: none.
-//! Weakness: evicts hot pages as readily as cold ones; more memory can cause more faults (Belady's anomaly).
+//! Weakness: evicts hot pages as readily as cold ones; more memory can cause more faults (Belady's
+//! anomaly).
 
 use crate::containers::queues::{Queue, Queues};
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};

@@ -1,10 +1,15 @@
-//! What: pages with a low inter-reference recency (LIR) have nearly all frames; the others (HIR) pass through a short queue.
-//! A stack in order of last use includes ghost entries of evicted pages. When a HIR page on the stack is used again, its reuse
-//! distance is smaller than the recency of the oldest LIR page: the two then swap roles.
-//! Why: ranks pages by the distance between their last two uses, a better predictor than recency in loops and scans.
-//! Source: Jiang and Zhang, "LIRS: an efficient low inter-reference recency set replacement policy", SIGMETRICS 2002.
-//! Deviations: there are at most `names` times as many ghost entries as frames (the paper has no limit); the oldest is dropped first.
-//! Weakness: a stack move per reference; pruning is bursty; LIR pages that are no longer used leave slowly.
+//! What: pages with a low inter-reference recency (LIR) have nearly all frames; the others (HIR)
+//! pass through a short queue. A stack in order of last use includes ghost entries of evicted
+//! pages. When a HIR page on the stack is used again, its reuse distance is smaller than the
+//! recency of the oldest LIR page: the two then swap roles.
+//! Why: ranks pages by the distance between their last two uses, a better predictor than recency in
+//! loops and scans.
+//! Source: Jiang and Zhang, "LIRS: an efficient low inter-reference recency set replacement
+//! policy", SIGMETRICS 2002.
+//! Deviations: there are at most `names` times as many ghost entries as frames (the paper has no
+//! limit); the oldest is dropped first.
+//! Weakness: a stack move per reference; pruning is bursty; LIR pages that are no longer used leave
+//! slowly.
 
 use crate::containers::links::{Links, List};
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
@@ -19,7 +24,8 @@ const NAMES: List = List(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
-    /// None of the other states. Such a page is on the stack only while a fault on its ghost entry is handled, until it is inserted.
+    /// None of the other states. Such a page is on the stack only while a fault on its ghost entry
+    /// is handled, until it is inserted.
     Unknown,
     Lir,
     /// Resident, in QUEUE, and possibly on the stack.
@@ -250,7 +256,8 @@ mod tests {
         // 4 takes the frame of 3, whose ghost entry stays on the stack.
         assert_eq!(lirs.faults(&[4]), 1);
         assert_eq!(lirs.resident(), [1, 2, 4]);
-        // 3 returns with a reuse distance smaller than the recency of 1, and becomes LIR. 4 was evicted; 1 is the next victim.
+        // 3 returns with a reuse distance smaller than the recency of 1, and becomes LIR. 4 was
+        // evicted; 1 is the next victim.
         assert_eq!(lirs.faults(&[3]), 1);
         assert_eq!(lirs.resident(), [1, 2, 3]);
         assert_eq!(lirs.faults(&[5]), 1);

@@ -1,8 +1,11 @@
 //! What: evicts the page that was referenced longest ago.
-//! Why: the reference policy. Its faults never rise with memory (stack inclusion), so one pass over a trace gives every size.
-//! Source: Mattson et al., "Evaluation techniques for storage hierarchies", IBM Systems Journal 9(2), 1970.
+//! Why: the reference policy. Its faults never rise with memory (stack inclusion), so one pass over
+//! a trace gives every size.
+//! Source: Mattson et al., "Evaluation techniques for storage hierarchies", IBM Systems Journal
+//! 9(2), 1970.
 //! Deviations: none.
-//! Weakness: every reference of a loop slightly larger than memory misses; no kernel can afford a list move per access.
+//! Weakness: every reference of a loop slightly larger than memory misses; no kernel can afford a
+//! list move per access.
 
 use crate::containers::queues::{Queue, Queues};
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};

@@ -1,11 +1,14 @@
-//! What: new pages pass through a FIFO. A page that faults while it has a ghost entry was evicted too soon and enters a second FIFO,
-//! which gives victims only when the first is below its share.
-//! Why: the pager on real memory sees only faults: no access to a page in DRAM, no reference bit. A fault soon after an eviction is
-//! the only sign that a page is in use. Under Direct Read only writes bring a page to DRAM, so the second queue collects the pages
-//! that are written repeatedly, and pages that are only read stay in NVM.
-//! Source: 2Q (Johnson and Shasha, VLDB 1994) without its LRU; refault distance as in Linux mm/workingset.c (Weiner, 2012).
+//! What: new pages pass through a FIFO. A page that faults while it has a ghost entry was evicted
+//! too soon and enters a second FIFO, which gives victims only when the first is below its share.
+//! Why: the pager on real memory sees only faults: no access to a page in DRAM, no reference bit. A
+//! fault soon after an eviction is the only sign that a page is in use. Under Direct Read only
+//! writes bring a page to DRAM, so the second queue collects the pages that are written repeatedly,
+//! and pages that are only read stay in NVM.
+//! Source: 2Q (Johnson and Shasha, VLDB 1994) without its LRU; refault distance as in Linux
+//! mm/workingset.c (Weiner, 2012).
 //! Deviations: from 2Q: the second queue is a FIFO, and pages that leave it get ghost entries too.
-//! Weakness: a page must be evicted once before it can enter the second queue; a page there that went cold stays for a full turn.
+//! Weakness: a page must be evicted once before it can enter the second queue; a page there that
+//! went cold stays for a full turn.
 
 use crate::containers::links::List;
 use crate::containers::lists::Lists;
@@ -102,7 +105,8 @@ mod tests {
 
     #[test]
     fn a_page_that_comes_back_is_kept() {
-        // 4 frames, 4 ghost entries; a tenth of 4 rounds to no frame, so new pages are evicted first.
+        // 4 frames, 4 ghost entries; a tenth of 4 rounds to no frame, so new pages are evicted
+        // first.
         let mut refault = Plain::new("refault", 10, 4);
         // The policy does not see accesses to resident pages, so 1 is still the first victim.
         assert_eq!(refault.faults(&[1, 2, 3, 4, 1, 5]), 5);

@@ -1,9 +1,13 @@
-//! What: three FIFO queues: a small one for new pages, a main one, and ghost entries of pages evicted from the small one.
-//! Why: most new pages are used once. A small queue of a tenth of memory suffices to detect them, and a hit moves nothing.
+//! What: three FIFO queues: a small one for new pages, a main one, and ghost entries of pages
+//! evicted from the small one.
+//! Why: most new pages are used once. A small queue of a tenth of memory suffices to detect them,
+//! and a hit moves nothing.
 //! Source: Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023, algorithm 1.
-//! Deviations: until the first eviction, pages that do not fit into the small queue enter the main one directly. Below
-//! 20 frames the small queue still admits pages (libCacheSim refuses them, but a fault must be served).
-//! Weakness: a page whose second use comes after it left the small queue must fault again; sizes are fixed.
+//! Deviations: until the first eviction, pages that do not fit into the small queue enter the main
+//! one directly. Below 20 frames the small queue still admits pages (libCacheSim refuses them, but
+//! a fault must be served).
+//! Weakness: a page whose second use comes after it left the small queue must fault again; sizes
+//! are fixed.
 
 use crate::containers::queues::{Queue, Queues};
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
@@ -65,7 +69,8 @@ impl Describe for S3FifoPolicy {
 }
 
 impl S3FifoPolicy {
-    /// Evict from the small queue. Returns false if all of its pages moved to the main queue instead.
+    /// Evict from the small queue. Returns false if all of its pages moved to the main queue
+    /// instead.
     fn evict_small(&mut self, pages: &mut PageView) -> bool {
         while let Some(page) = self.queues.pop(SMALL) {
             self.scanned += 1;
@@ -177,7 +182,8 @@ mod tests {
         assert_eq!(s3.faults(&[5]), 1);
         assert_eq!(s3.resident(), [1, 3, 4, 5]);
         assert_eq!(s3.gauges(), [("small", 1.0), ("main", 3.0), ("ghost", 1.0)]);
-        // The main queue exceeds its size, so its oldest page 3 is evicted; 2 has a ghost entry and enters the main queue directly.
+        // The main queue exceeds its size, so its oldest page 3 is evicted; 2 has a ghost entry and
+        // enters the main queue directly.
         assert_eq!(s3.faults(&[2]), 1);
         assert_eq!(s3.resident(), [1, 2, 4, 5]);
         assert_eq!(s3.gauges(), [("small", 1.0), ("main", 3.0), ("ghost", 0.0)]);

@@ -1,9 +1,11 @@
-//! What: a FIFO list whose hand walks from the oldest page to the newest. It spares pages that were used and clears their marks; a
-//! spared page keeps its place.
-//! Why: as little work per hit as CLOCK, and new pages that are not used again leave before old useful ones.
+//! What: a FIFO list whose hand walks from the oldest page to the newest. It spares pages that were
+//! used and clears their marks; a spared page keeps its place.
+//! Why: as little work per hit as CLOCK, and new pages that are not used again leave before old
+//! useful ones.
 //! Source: Zhang et al., "SIEVE is simpler than LRU", NSDI 2024, algorithm 1.
 //! Deviations: none.
-//! Weakness: no ghosts, so in a loop larger than memory the first pages stay; slow to follow a change of working set.
+//! Weakness: no ghosts, so in a loop larger than memory the first pages stay; slow to follow a
+//! change of working set.
 
 use crate::containers::links::{Links, List};
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
@@ -99,7 +101,8 @@ mod tests {
         // Oldest first: 1 (used), 2, 3. The hand spares 1, evicts 2 and stops at 3.
         assert_eq!(sieve.faults(&[1, 2, 3, 1, 4]), 4);
         assert_eq!(sieve.resident(), [1, 3, 4]);
-        // The hand continues at 3 although 1 is older and no longer marked; then 4; after the newest page it wraps to 1.
+        // The hand continues at 3 although 1 is older and no longer marked; then 4; after the
+        // newest page it wraps to 1.
         assert_eq!(sieve.faults(&[5]), 1);
         assert_eq!(sieve.resident(), [1, 4, 5]);
         assert_eq!(sieve.faults(&[4, 5, 6]), 1);

@@ -1,9 +1,10 @@
-//! What: new pages pass through a FIFO (A1in). A page that faults after leaving it, while it has a ghost entry in the queue A1out,
-//! enters an LRU list (Am).
+//! What: new pages pass through a FIFO (A1in). A page that faults after leaving it, while it has a
+//! ghost entry in the queue A1out, enters an LRU list (Am).
 //! Why: a page used in a single burst never displaces pages that are used repeatedly.
-//! Source: Johnson and Shasha, "2Q: a low overhead high performance buffer management replacement algorithm", VLDB 1994,
-//! full version; Kin and Kout as recommended there.
-//! Deviations: none. Below 4 frames, where Kin is 0, A1in still admits pages (libCacheSim refuses them).
+//! Source: Johnson and Shasha, "2Q: a low overhead high performance buffer management replacement
+//! algorithm", VLDB 1994, full version; Kin and Kout as recommended there.
+//! Deviations: none. Below 4 frames, where Kin is 0, A1in still admits pages (libCacheSim refuses
+//! them).
 //! Weakness: two sizes to choose; a page must fault twice before it can enter Am.
 
 use crate::containers::queues::{Queue, Queues};

@@ -1,9 +1,11 @@
-//! Fits an app's model to a capture with labels (`trace capture --label launch --label resume`): the pages that its launch uses, those
-//! that each resume uses, and the error with which the earlier resumes predict the last one.
+//! Fits an app's model to a capture with labels (`trace capture --label launch --label resume`):
+//! the pages that its launch uses, those that each resume uses, and the error with which the
+//! earlier resumes predict the last one.
 //!
-//! The app's size is the number of pages that have content when the last resume begins. Pages unmapped or discarded before are not
-//! counted; pages that the program frees as it ends are. A page that every resume uses is hot, one that some use is warm. A capture has
-//! neither times nor graphics memory.
+//! The app's size is the number of pages that have content when the last resume begins. Pages
+//! unmapped or discarded before are not counted; pages that the program frees as it ends are. A
+//! page that every resume uses is hot, one that some use is warm. A capture has neither times nor
+//! graphics memory.
 
 use super::models::{assumed, mib, named};
 use crate::replay::{Resolved, Resolver};
@@ -40,13 +42,15 @@ pub struct Capture {
     pub launch: Used,
     pub resumes: Vec<Used>,
     pub shares: Shares,
-    /// The error of predicting the last resume from the earlier ones, or a single resume from itself.
+    /// The error of predicting the last resume from the earlier ones, or a single resume from
+    /// itself.
     pub error: FitError,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Shares {
-    /// Shares of anonymous pages that every resume uses, and that some use; and the probability with which a resume uses one of the latter.
+    /// Shares of anonymous pages that every resume uses, and that some use; and the probability
+    /// with which a resume uses one of the latter.
     pub resume_share: f64,
     pub warm_share: f64,
     pub warm_probability: f64,
@@ -56,7 +60,8 @@ pub struct Shares {
     pub write_share: f64,
 }
 
-/// Relative errors of the predicted numbers of pages, and shares of pages that were predicted right.
+/// Relative errors of the predicted numbers of pages, and shares of pages that were predicted
+/// right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct FitError {
     /// Whether the last resume, with which the prediction is compared, was left out of the fit.
@@ -64,7 +69,8 @@ pub struct FitError {
     pub anon: f64,
     pub file: f64,
     pub written: f64,
-    /// Share of the anonymous pages predicted hot that it used; share of those that it used that an earlier resume had used.
+    /// Share of the anonymous pages predicted hot that it used; share of those that it used that an
+    /// earlier resume had used.
     pub hot_used: f64,
     pub known: f64,
 }
@@ -76,8 +82,8 @@ struct Page {
     /// Whether it had content when the last resume began.
     counts: bool,
     in_launch: bool,
-    /// Number of resumes that used it; numbers of the last resume that used it and of the last that wrote it, from 1 (launch: 0, none:
-    /// `NEVER`).
+    /// Number of resumes that used it; numbers of the last resume that used it and of the last that
+    /// wrote it, from 1 (launch: 0, none: `NEVER`).
     uses: u32,
     seen: u32,
     wrote: u32,
@@ -197,8 +203,9 @@ fn prediction_error(pages: &[Page], anonymous: &[bool], resumes: &[Used]) -> Fit
     }
 }
 
-/// Make models of captured apps, each with its own size and shares. Graphics memory and times are assumed: those of the kind nearest in
-/// size. A table of launches names these apps; a generator's apps take these kinds in turn, the smallest first.
+/// Make models of captured apps, each with its own size and shares. Graphics memory and times are
+/// assumed: those of the kind nearest in size. A table of launches names these apps; a generator's
+/// apps take these kinds in turn, the smallest first.
 pub fn app_models(captures: &mut [Captured]) -> AppModels {
     captures.sort_by_key(|c| c.capture.anon_pages + c.capture.file_pages);
     let size = |capture: &Capture| {
@@ -246,21 +253,25 @@ mod tests {
         read_capture(&Trace::open(&path).unwrap(), &mut |_, _| true)
     }
 
-    /// A case worked by hand: eleven anonymous pages, one of which is unmapped and one first used by the last resume; four file pages.
+    /// A case worked by hand: eleven anonymous pages, one of which is unmapped and one first used
+    /// by the last resume; four file pages.
     #[test]
     fn numbers_and_shares_of_pages_by_hand() {
         let launch = "W9 L W0 W1 W2 W3 W4 W5 W6 W7 W8 W8 R100 R101 R102 R103 U8";
         let c = capture(&format!("{launch} S R0 W1 W1 R2 R100 R101 S R0 R1 W3 R100 S W0 R1 R2 R100 R103 W10")).unwrap();
-        assert_eq!((c.anon_pages, c.file_pages), (9, 4)); // 0-7 and 9; 10 is first used by the last resume
+        // 0-7 and 9; 10 is first used by the last resume
+        assert_eq!((c.anon_pages, c.file_pages), (9, 4));
         assert_eq!(c.launch, Used { anon: 9, file: 4, written: 9 });
         let used = |anon, file, written| Used { anon, file, written };
         assert_eq!(c.resumes, [used(3, 2, 1), used(3, 1, 1), used(4, 2, 2)]);
-        // Hot pages are 0 and 1. Of three resumes, warm page 2 is used by two and warm page 3 by one.
+        // Hot pages are 0 and 1. Of three resumes, warm page 2 is used by two and warm page 3 by
+        // one.
         let shares =
             Shares { resume_share: 2.0 / 9.0, warm_share: 2.0 / 9.0, warm_probability: 0.5, file_hot_share: 0.25, write_share: 0.4 };
         assert_eq!(c.shares, shares);
-        // Two resumes predict 3 anonymous pages instead of 4, 1.5 file-backed ones instead of 2, 1 written page instead of 2. Pages 0 and 1
-        // were predicted hot and were used; of the pages used, 0, 1 and 2 had been used before.
+        // Two resumes predict 3 anonymous pages instead of 4, 1.5 file-backed ones instead of 2, 1
+        // written page instead of 2. Pages 0 and 1 were predicted hot and were used; of the pages
+        // used, 0, 1 and 2 had been used before.
         let error = FitError { held_out: true, anon: -0.25, file: -0.25, written: -0.5, hot_used: 1.0, known: 0.75 };
         assert_eq!(c.error, error);
     }

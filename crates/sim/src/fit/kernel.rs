@@ -14,12 +14,13 @@ pub struct KernelMemory {
     pub pool_share: f64,
 }
 
-/// The counters of a sample. The kernel's memory is `MemTotal` less the next four; the last two are size and free size of the swap area.
+/// The counters of a sample. The kernel's memory is `MemTotal` less the next four; the last two are
+/// size and free size of the swap area.
 const COUNTERS: [Counter; 7] =
     [Counter::MemTotal, Counter::MemFree, Counter::Buffers, Counter::Cached, Counter::AnonPages, Counter::SwapTotal, Counter::SwapFree];
 
-/// Fit the kernel's memory as a linear function of the memory in swap, by least squares over the samples that have every counter. `None` if
-/// there is no such sample.
+/// Fit the kernel's memory as a linear function of the memory in swap, by least squares over the
+/// samples that have every counter. `None` if there is no such sample.
 pub fn kernel_memory(rows: &[Row]) -> Option<KernelMemory> {
     let mut samples: BTreeMap<u64, [Option<i64>; COUNTERS.len()]> = BTreeMap::new();
     for row in rows {

@@ -1,4 +1,5 @@
-//! Models fitted to recordings: an app's to a capture of its pages, a phone's to samples of its memory.
+//! Models fitted to recordings: an app's to a capture of its pages, a phone's to samples of its
+//! memory.
 
 mod capture;
 mod kernel;

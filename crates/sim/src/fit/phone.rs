@@ -1,5 +1,5 @@
-//! Makes an experiment from a recording: its apps, its memory, its swap. Values that the recording lacks (times, graphics memory, shares of
-//! pages) keep their defaults, which are assumed.
+//! Makes an experiment from a recording: its apps, its memory, its swap. Values that the recording
+//! lacks (times, graphics memory, shares of pages) keep their defaults, which are assumed.
 
 use super::models::{assumed, named};
 use super::recording::{AppMemory, Recording};
@@ -10,8 +10,9 @@ use swaplab_vocab::{BadInput, Result, Spec, World};
 /// Number of seeds of the experiment, as the apps that keep a service are drawn.
 const SEEDS: u64 = 4;
 
-/// Make the experiment of `recording` on `machine`, with the recorded size of DRAM as Linux counts it (`MemTotal`). `launches` is the path
-/// of the recorded launches, `swap` the scheme that gets the size of the recorded swap area.
+/// Make the experiment of `recording` on `machine`, with the recorded size of DRAM as Linux counts
+/// it (`MemTotal`). `launches` is the path of the recorded launches, `swap` the scheme that gets
+/// the size of the recorded swap area.
 pub fn recorded_phone(recording: &Recording, launches: &str, swap: &str, machine: Machine) -> Result<Experiment> {
     if recording.apps.is_empty() {
         return Err(BadInput::new("", "no launch in it", "a recording in which apps come to the foreground"));
@@ -49,7 +50,8 @@ fn models(recording: &Recording) -> AppModels {
     fitted.system.anon = measured(recording.system.anon_mib, fitted.system.anon, recording);
     fitted.system.file = measured(recording.system.file_mib, fitted.system.file, recording);
     if let Some(share) = recording.resume_share {
-        // Pages that were swapped in were used. They may be hot or warm, as the recording does not distinguish them.
+        // Pages that were swapped in were used. They may be hot or warm, as the recording does not
+        // distinguish them.
         (fitted.resume_share, fitted.warm_share) = (share.min(1.0), 0.0);
     }
     fitted
@@ -65,7 +67,8 @@ fn size(app: &AppMemory, recording: &Recording) -> AppSize {
     }
 }
 
-/// The recorded size. Without one it is the assumed size, but 0 if the machine's counters account for all of its memory.
+/// The recorded size. Without one it is the assumed size, but 0 if the machine's counters account
+/// for all of its memory.
 fn measured(mib: f64, assumed: Mib, recording: &Recording) -> Mib {
     if mib > 0.0 || recording.kernel.is_some() {
         Mib(mib)

@@ -1,5 +1,5 @@
-//! Summarizes a recording of a phone (Perfetto's, or samples of smaps and dumpsys): each app's memory by kind, faults of cold starts and
-//! resumes, and kills by the victim's adjustment.
+//! Summarizes a recording of a phone (Perfetto's, or samples of smaps and dumpsys): each app's
+//! memory by kind, faults of cold starts and resumes, and kills by the victim's adjustment.
 
 use super::kernel::{kernel_memory, KernelMemory};
 use serde::Serialize;
@@ -16,8 +16,9 @@ pub struct Starts {
     pub swapped_in_pages: Option<f64>,
 }
 
-/// An app's memory in MiB, over the samples in which it was in the foreground, or over all samples if there are no such. Sizes are means,
-/// but that of file-backed pages is the largest, as no counter has the pages that were dropped.
+/// An app's memory in MiB, over the samples in which it was in the foreground, or over all samples
+/// if there are no such. Sizes are means, but that of file-backed pages is the largest, as no
+/// counter has the pages that were dropped.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct AppMemory {
     pub name: String,
@@ -51,7 +52,8 @@ pub struct Recording {
     pub apps: Vec<AppMemory>,
     /// All other processes together.
     pub system: AppMemory,
-    /// Share of an app's swapped-out pages at a resume that were swapped in while it was in the foreground.
+    /// Share of an app's swapped-out pages at a resume that were swapped in while it was in the
+    /// foreground.
     pub resume_share: Option<f64>,
 }
 
@@ -127,7 +129,8 @@ fn memory(name: &str, id: AppId, samples: &BTreeMap<(AppId, Counter), Samples>, 
     }
 }
 
-/// Add cold starts and resumes, with their faults, and kills, with the victims' adjustments, to `recording`.
+/// Add cold starts and resumes, with their faults, and kills, with the victims' adjustments, to
+/// `recording`.
 fn starts<'a>(
     rows: &[Row],
     names: &[String],
@@ -136,7 +139,8 @@ fn starts<'a>(
     of_machine: impl Fn(Counter) -> Option<&'a Samples>,
 ) {
     let index = |app: AppId, recording: &Recording| recording.apps.iter().position(|a| a.name == names[usize::from(app)]);
-    // If the first event of an app is a sample of its memory, it was alive when the recording began.
+    // If the first event of an app is a sample of its memory, it was alive when the recording
+    // began.
     let mut alive: BTreeMap<AppId, bool> = BTreeMap::new();
     let mut adjustment: BTreeMap<AppId, i64> = BTreeMap::new();
     let (mut out, mut back) = (0i64, 0i64);
@@ -199,8 +203,8 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
-    /// Two apps and a process that is never launched. `a` is resumed with 4 MiB in swap, of which 1 MiB is swapped in, and killed at
-    /// adjustment 900.
+    /// Two apps and a process that is never launched. `a` is resumed with 4 MiB in swap, of which 1
+    /// MiB is swapped in, and killed at adjustment 900.
     #[test]
     fn a_recording_by_hand() {
         let names: Vec<String> = ["a", "daemon", MACHINE, "b"].map(String::from).to_vec();

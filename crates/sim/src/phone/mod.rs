@@ -1,8 +1,10 @@
-//! The simulated phone: apps are launched, resumed and killed on a machine with page frames, a page policy, a swap scheme and devices.
-//! The simulation is deterministic: the same experiment gives the same bytes on any number of threads.
+//! The simulated phone: apps are launched, resumed and killed on a machine with page frames, a page
+//! policy, a swap scheme and devices. The simulation is deterministic: the same experiment gives
+//! the same bytes on any number of threads.
 //!
-//! `spec` resolves an experiment, `user` models apps and launches, `machine` models memory, `run` runs launches on a machine, `result`
-//! makes the document's rows. A module imports only from those before it.
+//! `spec` resolves an experiment, `user` models apps and launches, `machine` models memory, `run`
+//! runs launches on a machine, `result` makes the document's rows. A module imports only from those
+//! before it.
 
 mod machine;
 mod process;
@@ -22,14 +24,17 @@ use swaplab_experiment::Experiment;
 use swaplab_trace::source::Progress;
 use swaplab_vocab::{BadInput, Result};
 
-/// Run every design of `experiment` with every seed, on `jobs` threads (0: one per core). Returns a row of the document for each design.
-/// The experiment's paths must be resolved, and it must have no varied keys. All launches, stays in swap, kills and samples are written
-/// as CSV tables into `folder`, if given. `progress` is called with the number of designs done and of all designs; false cancels.
+/// Run every design of `experiment` with every seed, on `jobs` threads (0: one per core). Returns a
+/// row of the document for each design. The experiment's paths must be resolved, and it must have
+/// no varied keys. All launches, stays in swap, kills and samples are written as CSV tables into
+/// `folder`, if given. `progress` is called with the number of designs done and of all designs;
+/// false cancels.
 pub fn rows(experiment: &Experiment, jobs: usize, progress: Progress, folder: Option<&Path>) -> Result<WorldResult> {
     let spec = Spec::of(experiment)?;
     let mut tables = folder.map(Tables::create).transpose()?;
     let seeds: Vec<u64> = (spec.first_seed..).take(spec.sequences.each.len()).collect();
-    // The seeds of a generator differ in the number of apps that they launch; the longest list has all names.
+    // The seeds of a generator differ in the number of apps that they launch; the longest list has
+    // all names.
     let apps = spec.sequences.each.iter().map(|sequence| &sequence.apps).max_by_key(|apps| apps.len()).cloned().unwrap_or_default();
     let pool = crate::threads::pool(jobs, seeds.len())?;
     let mut rows = Vec::new();

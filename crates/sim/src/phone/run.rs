@@ -168,7 +168,8 @@ impl<'a> Phone<'a> {
         let stayed = self.machine.clock.take_stalls();
         self.machine.counts.stall_ns += stalls.total_ns() + stayed.total_ns();
         self.number += 1;
-        // The benchmark counts the foreground time from the launch, not from the time at which the app is ready.
+        // The benchmark counts the foreground time from the launch, not from the time at which the
+        // app is ready.
         self.elapse(at_ns + launch.foreground_ns);
         self.machine.sample();
         self.machine.apps.launcher.home();
@@ -238,8 +239,8 @@ impl<'a> Phone<'a> {
         self.refer_to_all(pages.start, ops);
     }
 
-    /// Refer to consecutive pages, beginning with `first`, once for each of `ops`. References to resident pages cause no other event, so
-    /// a run of them is handled at once.
+    /// Refer to consecutive pages, beginning with `first`, once for each of `ops`. References to
+    /// resident pages cause no other event, so a run of them is handled at once.
     fn refer_to_all(&mut self, first: PageId, mut ops: Vec<Op>) {
         let mut done = 0;
         while done < ops.len() {
@@ -265,7 +266,8 @@ impl<'a> Phone<'a> {
         self.machine.touch(page, op);
     }
 
-    /// Let `ns` pass, at most the rest of the running task's time. The app in front writes to its files when that is due.
+    /// Let `ns` pass, at most the rest of the running task's time. The app in front writes to its
+    /// files when that is due.
     fn advance_time(&mut self, ns: u64) {
         let mut ns = ns.min(self.pace.left_ns);
         self.pace.left_ns -= ns;
@@ -292,7 +294,8 @@ impl<'a> Phone<'a> {
     }
 }
 
-/// Run `sequence` with one design and seed. Returns the machine at the end, and the time in ns from which figures are counted.
+/// Run `sequence` with one design and seed. Returns the machine at the end, and the time in ns from
+/// which figures are counted.
 pub fn run(spec: &Spec, design: &Design, sequence: &Sequence, seed: u64) -> Result<(Machine, u64)> {
     if sequence.launches.is_empty() {
         return Err(BadInput::new("workload.launches", "no launch in it", "a trace of launches"));

@@ -1,11 +1,15 @@
-//! `opt-cost`: a lower bound of any policy's I/O time, computed from the whole trace. The model and its proof: docs/models/opt-cost.md.
+//! `opt-cost`: a lower bound of any policy's I/O time, computed from the whole trace. The model and
+//! its proof: docs/models/opt-cost.md.
 //!
-//! An interval is the time between two references to a page. In it the page stays in memory, or is evicted once and read again. A page that
-//! stays takes one of the `frames - 1` frames that the page referenced meanwhile leaves free. So a policy is a choice of intervals to give
-//! up. The cost of giving one up is known from the trace, except for the write of a dirty page, which the first eviction after the write
-//! pays, in whichever interval that is. To charge it only to the longest interval can only lower the sum. The problem is now interval
-//! packing with a few different weights. A weight is the sum of the cost levels up to it. For each level, a greedy algorithm, which gives
-//! up the interval with the furthest end, counts exactly how many of the intervals that reach the level must be given up.
+//! An interval is the time between two references to a page. In it the page stays in memory, or is
+//! evicted once and read again. A page that stays takes one of the `frames - 1` frames that the
+//! page referenced meanwhile leaves free. So a policy is a choice of intervals to give up. The cost
+//! of giving one up is known from the trace, except for the write of a dirty page, which the first
+//! eviction after the write pays, in whichever interval that is. To charge it only to the longest
+//! interval can only lower the sum. The problem is now interval packing with a few different
+//! weights. A weight is the sum of the cost levels up to it. For each level, a greedy algorithm,
+//! which gives up the interval with the furthest end, counts exactly how many of the intervals that
+//! reach the level must be given up.
 
 use super::engine::Counts;
 use super::resolve::for_each_resolved;
@@ -23,7 +27,8 @@ const SWAP_READ: Kind = 1;
 const SWAP_WRITE: Kind = 2;
 const FILE_READ: Kind = 4;
 const FILE_WRITE: Kind = 8;
-/// The page is referenced at the interval's end, so giving the interval up causes a fault, even if that reads nothing.
+/// The page is referenced at the interval's end, so giving the interval up causes a fault, even if
+/// that reads nothing.
 const FAULT: Kind = 16;
 /// No reference yet, or none since the page was freed.
 const NONE: u32 = u32::MAX;
@@ -35,7 +40,8 @@ pub struct Place {
     pub costs: Costs,
 }
 
-/// The bound `opt-cost` at each place, in their order. The trace is read once for each kind of first touch.
+/// The bound `opt-cost` at each place, in their order. The trace is read once for each kind of
+/// first touch.
 pub fn opt_cost(trace: &Trace, mapping: Mapping, places: &[Place], progress: Progress) -> Result<Vec<Counts>> {
     let mut read = |first_touch: FirstTouch| match places.iter().any(|place| place.first_touch == first_touch) {
         true => Intervals::read(trace, mapping, first_touch, progress).map(Some),
@@ -54,7 +60,8 @@ pub fn opt_cost(trace: &Trace, mapping: Mapping, places: &[Place], progress: Pro
 
 /// Every interval of a trace, by the reference at which it starts.
 pub struct Intervals {
-    /// The reference at which the page is referenced again, or before which it is freed; the number of all references if neither happens.
+    /// The reference at which the page is referenced again, or before which it is freed; the number
+    /// of all references if neither happens.
     end: Vec<u32>,
     kind: Vec<Kind>,
     /// Operations of first touches, which every policy needs.
@@ -115,7 +122,8 @@ impl Reader {
         if access.is_write() {
             self.settle(page);
             self.pages.set(page, if self.pages.class(page) == Class::File { COPIED } else { 0 });
-            // Whenever it is evicted from now on, it is written to its slot before it is read again.
+            // Whenever it is evicted from now on, it is written to its slot before it is read
+            // again.
             let owed = if self.pages.backing(page) == Backing::Swap { (SLOT, SWAP_WRITE) } else { (0, FILE_WRITE) };
             self.pages.set(page, owed.0);
             self.owed[page as usize] = owed.1;
@@ -136,7 +144,8 @@ impl Reader {
         }
     }
 
-    /// Charge the write of the page to its longest interval since. Called when the page is written again or freed.
+    /// Charge the write of the page to its longest interval since. Called when the page is written
+    /// again or freed.
     fn settle(&mut self, page: PageId) {
         let (start, length) = std::mem::take(&mut self.longest[page as usize]);
         if length > 0 {
@@ -186,7 +195,8 @@ impl Intervals {
         Ok(reader.finish())
     }
 
-    /// The bound for `frames` frames, as counts whose times at `costs` add up to it. `faults` is a separate bound: the fewest faults.
+    /// The bound for `frames` frames, as counts whose times at `costs` add up to it. `faults` is a
+    /// separate bound: the fewest faults.
     pub fn least(&self, frames: usize, costs: &Costs) -> Counts {
         let cost = |kind: Kind| {
             [
@@ -225,11 +235,13 @@ impl Intervals {
         (0..32).filter(move |kind| exists[*kind as usize])
     }
 
-    /// The smallest number of `counted` intervals that must be given up, if giving up the others costs nothing.
+    /// The smallest number of `counted` intervals that must be given up, if giving up the others
+    /// costs nothing.
     fn given_up(&self, frames: usize, counted: impl Fn(Kind) -> bool) -> u64 {
         let counted: [bool; 32] = std::array::from_fn(|kind| counted(kind as Kind));
         let places = frames - 1;
-        // Kept intervals that span the present reference: their number, their number by end, and their ends, the furthest on top.
+        // Kept intervals that span the present reference: their number, their number by end, and
+        // their ends, the furthest on top.
         let (mut kept, mut ending, mut ends) = (0usize, vec![0u32; self.end.len() + 1], BinaryHeap::new());
         let mut given_up = 0;
         for (now, (&end, &kind)) in (0..).zip(self.end.iter().zip(&self.kind)) {

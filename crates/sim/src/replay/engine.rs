@@ -1,4 +1,5 @@
-//! The replay of one policy at one memory size: residency, dirty state, swap slots, and counts of page transfers.
+//! The replay of one policy at one memory size: residency, dirty state, swap slots, and counts of
+//! page transfers.
 
 use super::resolve::Event;
 use super::signal::{Delivery, Pending};
@@ -51,7 +52,8 @@ impl Counts {
     }
 }
 
-/// By state of a page, its state after an eviction without a scheme: a dirty page is written to its slot or to its file.
+/// By state of a page, its state after an eviction without a scheme: a dirty page is written to its
+/// slot or to its file.
 const LEFT: [u8; 256] = {
     let mut left = [0; 256];
     let mut state = 0;
@@ -68,13 +70,15 @@ const LEFT: [u8; 256] = {
 const AHEAD: usize = 24;
 
 pub struct Engine {
-    /// Its faults and releases by page state give the numbers of reads and writes, except those of the scheme.
+    /// Its faults and releases by page state give the numbers of reads and writes, except those of
+    /// the scheme.
     pages: Residency,
     frames: usize,
     /// References, and operations of the scheme.
     counted: Counts,
     pending: Pending,
-    /// The swap scheme, if any. Without one, a fault on an anonymous page reads swap and a dirty victim is written to swap.
+    /// The swap scheme, if any. Without one, a fault on an anonymous page reads swap and a dirty
+    /// victim is written to swap.
     pub swap: Option<Box<SwapSide>>,
     /// The reason why the replay cannot continue, if it cannot.
     stuck: Option<String>,
@@ -246,7 +250,8 @@ impl Engine {
         true
     }
 
-    /// Give frames to the pages of readahead. They are clean, and the policy is told of a read of each.
+    /// Give frames to the pages of readahead. They are clean, and the policy is told of a read of
+    /// each.
     #[cold]
     fn admit_ahead<P: Policy + ?Sized>(&mut self, policy: &mut P) {
         let ahead = self.swap.as_mut().map(|s| std::mem::take(&mut s.ahead)).unwrap_or_default();
@@ -283,8 +288,9 @@ impl Engine {
         }
     }
 
-    /// Apply a mapping event: anonymous content is dropped without a write, file-backed pages stay in the page cache. A page that was never
-    /// touched has no content to drop, so its first touch still costs what [`FirstTouch`] says.
+    /// Apply a mapping event: anonymous content is dropped without a write, file-backed pages stay
+    /// in the page cache. A page that was never touched has no content to drop, so its first touch
+    /// still costs what [`FirstTouch`] says.
     pub fn apply(&mut self, policy: &mut AnyPolicy, event: &Event) {
         for &page in &event.freed {
             if self.pages.backing(page) == Backing::File || self.pages.bits(page) & TOUCHED == 0 {

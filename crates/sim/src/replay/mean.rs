@@ -1,9 +1,11 @@
-//! Combines the rows of several seeds: figures are means. Seeds differ only with a policy that draws at random.
+//! Combines the rows of several seeds: figures are means. Seeds differ only with a policy that
+//! draws at random.
 
 use std::collections::BTreeMap;
 use swaplab_experiment::document::{Energy, MediumUse, Memory, Paging, Row, SeedRow, Time, Wear};
 
-/// The row of all seeds. Its groups of figures are means; all other values, such as gauges and samples, are those of the first seed.
+/// The row of all seeds. Its groups of figures are means; all other values, such as gauges and
+/// samples, are those of the first seed.
 pub fn over_seeds(rows: Vec<Row>) -> Row {
     let mut row = rows[0].clone();
     if rows.len() == 1 {
@@ -70,7 +72,8 @@ fn media(rows: &[Row]) -> BTreeMap<String, MediumUse> {
 fn energy(rows: &[Row]) -> Option<Energy> {
     let all = rows.iter().map(|row| row.energy.as_ref()).collect::<Option<Vec<_>>>()?;
     let names: Vec<&String> = all.iter().flat_map(|energy| energy.parts_j.keys()).collect();
-    // A seed that did not use a device spent 0 J on it. A device of unknown energy makes the mean unknown.
+    // A seed that did not use a device spent 0 J on it. A device of unknown energy makes the mean
+    // unknown.
     let part = |name: &String| known_mean(all.iter().map(|energy| energy.parts_j.get(name).copied().unwrap_or(Some(0.0))), rows.len());
     Some(Energy {
         total_j: known_mean(all.iter().map(|energy| energy.total_j), rows.len()),

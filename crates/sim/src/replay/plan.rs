@@ -20,7 +20,8 @@ pub type FindPolicy<'a> = &'a dyn Fn(&Spec) -> Result<PolicySpec>;
 pub struct Plan<'a> {
     pub experiment: &'a Experiment,
     pub design: &'a Design,
-    /// The design's point, without the costs of pages, which depend on the trace, and with the first seed.
+    /// The design's point, without the costs of pages, which depend on the trace, and with the
+    /// first seed.
     spec: PointSpec,
     /// The device under the swap area: that of the scheme's medium, if there is a scheme.
     swap_device: Device,
@@ -43,7 +44,8 @@ impl<'a> Plan<'a> {
             }),
             None => None,
         };
-        // Without a scheme, swap has the whole footprint when a trace begins; a scheme is empty then.
+        // Without a scheme, swap has the whole footprint when a trace begins; a scheme is empty
+        // then.
         let default = if swap.is_some() { FirstTouch::ZeroFill } else { FirstTouch::Charged };
         let policy = machine.policy_of(design);
         let subject = match BOUNDS.has(&policy.key) {
@@ -87,7 +89,8 @@ impl<'a> Plan<'a> {
         Ok((0..seeds).map(|seed| PointSpec { seed: experiment.run.seed + seed, costs, ..self.spec.clone() }).collect())
     }
 
-    /// Add a warning if the design's memory is larger than the footprint, once for all designs with the same memory.
+    /// Add a warning if the design's memory is larger than the footprint, once for all designs with
+    /// the same memory.
     pub fn warning(&self, trace: &Trace, warnings: &mut Vec<String>) {
         let footprint = trace.pages() as u64;
         if let Ok(frames) = self.spec.memory.pages(trace.page_size, footprint) {

@@ -1,4 +1,5 @@
-//! Resolves mapping events, which have page numbers, into lists of dense page indices, once for all points.
+//! Resolves mapping events, which have page numbers, into lists of dense page indices, once for all
+//! points.
 
 use swaplab_experiment::Mapping;
 use swaplab_trace::source::Progress;
@@ -33,11 +34,13 @@ pub struct Resolver<'a> {
     mapping: Mapping,
     /// Page indices sorted by app and number, to find the pages of a range.
     order: Vec<PageId>,
-    /// By page, its content, once an `mremap` has moved any. A content has the index of the page that had it first.
+    /// By page, its content, once an `mremap` has moved any. A content has the index of the page
+    /// that had it first.
     moved: Option<Vec<PageId>>,
 }
 
-/// Call `each` with every resolved block of `trace`, in order. `progress` is as in [`Trace::for_each_block`].
+/// Call `each` with every resolved block of `trace`, in order. `progress` is as in
+/// [`Trace::for_each_block`].
 pub fn for_each_resolved(trace: &Trace, mapping: Mapping, progress: Progress, mut each: impl FnMut(&Resolved) -> Result<()>) -> Result<()> {
     let mut resolver = Resolver::new(trace.page_table()?, mapping);
     let mut resolved = Resolved::default();
@@ -55,7 +58,8 @@ impl<'a> Resolver<'a> {
         Resolver { table, mapping, order, moved: None }
     }
 
-    /// Resolve `block` into `out`. The references of the two may be swapped, so those of `block` are undefined afterwards.
+    /// Resolve `block` into `out`. The references of the two may be swapped, so those of `block`
+    /// are undefined afterwards.
     pub fn resolve(&mut self, block: &mut Block, out: &mut Resolved) {
         out.events.clear();
         if self.mapping == Mapping::Ignore {
@@ -114,7 +118,8 @@ impl<'a> Resolver<'a> {
         self.pages_of(range).iter().map(|p| self.content(*p)).collect()
     }
 
-    /// Move contents from page to page. Contents of the target pages are freed, and so are contents that no later reference can reach.
+    /// Move contents from page to page. Contents of the target pages are freed, and so are contents
+    /// that no later reference can reach.
     fn remap(&mut self, from: Range, to: Range) -> Vec<PageId> {
         let mut freed = Vec::new();
         if from.first == to.first && from.app == to.app {

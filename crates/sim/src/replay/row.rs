@@ -101,8 +101,8 @@ fn time(plan: &Plan, outcome: &Outcome) -> Time {
     }
 }
 
-/// Energy in joules of swap by medium, and of the processor. A medium whose device has no energy figures has null and is left out of the
-/// total.
+/// Energy in joules of swap by medium, and of the processor. A medium whose device has no energy
+/// figures has null and is left out of the total.
 fn energy(media: &BTreeMap<String, MediumUse>, cpu_j: f64) -> Energy {
     let of_medium = |used: &MediumUse| Some(used.read_j? + used.write_j? + used.background_j.unwrap_or(0.0));
     let mut parts_j: BTreeMap<String, Option<f64>> = media.iter().map(|(name, used)| (format!("swap_{name}"), of_medium(used))).collect();

@@ -1,5 +1,6 @@
-//! The world `replay`: makes points from experiments and rows from their results. All designs and experiments with the same trace and the
-//! same way of reading it are replayed in one pass over the trace.
+//! The world `replay`: makes points from experiments and rows from their results. All designs and
+//! experiments with the same trace and the same way of reading it are replayed in one pass over the
+//! trace.
 
 use super::plan::{FindPolicy, Plan};
 use super::run::{replay, Options, Outcome};
@@ -20,8 +21,9 @@ struct Pass<'a> {
     plans: Vec<usize>,
 }
 
-/// Replay every design of every experiment on `jobs` threads (0: one per core). The experiments must have no varied keys. Rows are in the
-/// order of experiments and designs; the caller fills in their `point`.
+/// Replay every design of every experiment on `jobs` threads (0: one per core). The experiments
+/// must have no varied keys. Rows are in the order of experiments and designs; the caller fills in
+/// their `point`.
 pub fn rows(experiments: &[Experiment], find_policy: FindPolicy, jobs: usize, progress: Progress) -> Result<WorldResult> {
     let designs = experiments.iter().flat_map(|experiment| experiment.design.iter().map(move |design| (experiment, design)));
     let plans = designs.map(|(experiment, design)| Plan::new(experiment, design, find_policy)).collect::<Result<Vec<_>>>()?;

@@ -1,5 +1,6 @@
-//! Replays many points in one pass: every point replays a decoded block while the block is in the processor's cache. Points
-//! are independent of each other, so the number of threads does not change a result.
+//! Replays many points in one pass: every point replays a decoded block while the block is in the
+//! processor's cache. Points are independent of each other, so the number of threads does not
+//! change a result.
 
 use super::bound::{self, Place};
 use super::engine::{Counts, Engine, Times};
@@ -45,7 +46,8 @@ pub struct PointSpec {
     pub subject: Subject,
     pub memory: Memory,
     pub swap: Option<SwapSpec>,
-    /// Costs of a page of a file, and of swap if there is no scheme. Policies that weigh costs are given them.
+    /// Costs of a page of a file, and of swap if there is no scheme. Policies that weigh costs are
+    /// given them.
     pub costs: Costs,
     pub first_touch: FirstTouch,
     pub delivery: Delivery,
@@ -83,7 +85,8 @@ struct Point {
 /// The approximate number of samples of gauges in a result.
 const SAMPLES: usize = 64;
 
-/// Replay `trace` at every point. `progress` is called with the number of blocks done and of all blocks.
+/// Replay `trace` at every point. `progress` is called with the number of blocks done and of all
+/// blocks.
 pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: Progress) -> Result<Vec<Outcome>> {
     trace.require_references()?;
     let table = trace.page_table()?;
@@ -96,7 +99,8 @@ pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: P
         false => None,
     };
     let mut points = policies.map(|(spec, policy)| Point::new(trace, spec, policy, &table.classes, &future)).collect::<Result<Vec<_>>>()?;
-    let pool = crate::threads::pool(options.jobs, points.len() + 1)?; // one task reads the next block
+    // one task reads the next block
+    let pool = crate::threads::pool(options.jobs, points.len() + 1)?;
     let mut resolver = Resolver::new(table, options.mapping);
     let mut read = |number: usize, block: &mut Block, out: &mut Resolved| -> Result<()> {
         trace.read_block(number, block)?;

@@ -1,4 +1,5 @@
-//! Signals of reduced precision, which show what LRU or ARC lose in a kernel (architecture.md, separation 2).
+//! Signals of reduced precision, which show what LRU or ARC lose in a kernel (architecture.md,
+//! separation 2).
 
 use std::collections::BTreeMap;
 use swaplab_policy::{PageView, Policy, Signal};
@@ -8,7 +9,8 @@ use swaplab_vocab::{Access, BadInput, Op, PageId, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
     Exact,
-    /// Reference bits are set by hits. After every `period` references they are delivered in page order and cleared.
+    /// Reference bits are set by hits. After every `period` references they are delivered in page
+    /// order and cleared.
     ReferenceBit {
         period: u64,
     },

@@ -1,8 +1,10 @@
-//! The exact LRU miss-ratio curve for all memory sizes from one pass (Mattson's stack), also if pages are freed.
+//! The exact LRU miss-ratio curve for all memory sizes from one pass (Mattson's stack), also if
+//! pages are freed.
 //!
-//! A page that is freed leaves a hole in the stack: a cache that held it has a free frame, which the next page that it
-//! brings in fills. So a reference removes the topmost hole above its page's own place from the stack and leaves a hole at
-//! that place; a new page removes the topmost hole of all.
+//! A page that is freed leaves a hole in the stack: a cache that held it has a free frame, which
+//! the next page that it brings in fills. So a reference removes the topmost hole above its page's
+//! own place from the stack and leaves a hole at that place; a new page removes the topmost hole of
+//! all.
 
 use super::resolve::for_each_resolved;
 use super::times::Times;
@@ -16,13 +18,15 @@ use swaplab_vocab::{prefetch, Access, Class, PageId, Result};
 /// Misses by memory size.
 pub struct LruCurve {
     pub references: f64,
-    /// `misses[c]`: misses with `c` frames, for every size from 0 to the footprint (estimates when sampled).
+    /// `misses[c]`: misses with `c` frames, for every size from 0 to the footprint (estimates when
+    /// sampled).
     pub misses: Vec<f64>,
     /// Share of sampled pages; with 1 the curve is exact.
     pub rate: f64,
 }
 
-/// SHARDS (Waldspurger et al., FAST 2015) samples the pages whose hash is below `rate`, and scales distances by `1 / rate`.
+/// SHARDS (Waldspurger et al., FAST 2015) samples the pages whose hash is below `rate`, and scales
+/// distances by `1 / rate`.
 const HASH_SPACE: u64 = 1 << 24;
 /// Distance in references at which the stack prefetches.
 const AHEAD: usize = 16;
@@ -63,7 +67,8 @@ struct Stack {
     /// Times of the last references to pages, and times of holes.
     times: Times,
     holes: BTreeSet<u32>,
-    /// `distances[d]`: references that found their page at depth `d`, from 1. Other references are misses at any size.
+    /// `distances[d]`: references that found their page at depth `d`, from 1. Other references are
+    /// misses at any size.
     distances: Vec<u64>,
     /// The last few depths, not counted yet. Each waits until the prefetch of its count is done.
     waiting: [u32; AHEAD],
@@ -85,7 +90,8 @@ impl Stack {
         }
     }
 
-    /// Prefetch for coming references: first the times of their pages' last references, then the entries of these times.
+    /// Prefetch for coming references: first the times of their pages' last references, then the
+    /// entries of these times.
     #[inline]
     fn look_ahead(&self, coming: &[Access]) {
         if let Some(access) = coming.get(2 * AHEAD) {
@@ -121,7 +127,8 @@ impl Stack {
         self.last[page as usize] = self.times.push();
     }
 
-    /// Count `depth` after `AHEAD` further references. `waiting` begins with entries of depth 0, whose count is not used.
+    /// Count `depth` after `AHEAD` further references. `waiting` begins with entries of depth 0,
+    /// whose count is not used.
     #[inline]
     fn count_distance(&mut self, depth: u32) {
         prefetch(&self.distances, depth as usize);
@@ -130,8 +137,8 @@ impl Stack {
         self.turn = (self.turn + 1) % AHEAD;
     }
 
-    /// Fill a hole for a page last referenced at `last`. Caches too small for that depth bring the page in and fill the hole above it;
-    /// larger ones get a hole at its old place.
+    /// Fill a hole for a page last referenced at `last`. Caches too small for that depth bring the
+    /// page in and fill the hole above it; larger ones get a hole at its old place.
     #[cold]
     fn fill_hole(&mut self, last: u32) {
         match self.holes.last().copied().filter(|hole| *hole > last) {
@@ -170,8 +177,9 @@ impl Stack {
         for depth in self.waiting {
             self.distances[depth as usize] += 1;
         }
-        // A sample with more or fewer hot pages than expected has a wrong number of references. The difference is added to the
-        // smallest distance (SHARDS-adj), so that it does not shift the whole curve.
+        // A sample with more or fewer hot pages than expected has a wrong number of references. The
+        // difference is added to the smallest distance (SHARDS-adj), so that it does not shift the
+        // whole curve.
         let expected = references as f64 * rate;
         let mut hits = vec![0.0; footprint + 1];
         for (depth, count) in self.distances.iter().enumerate().skip(1) {

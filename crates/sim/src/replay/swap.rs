@@ -1,4 +1,5 @@
-//! A swap scheme with its accounts: the scheme serves faults and stores victims, and a ledger charges its transfers.
+//! A swap scheme with its accounts: the scheme serves faults and stores victims, and a ledger
+//! charges its transfers.
 
 use crate::ledger::{Charge, Ledger, Prices};
 use std::collections::BTreeMap;
@@ -83,8 +84,8 @@ impl SwapSide {
         served
     }
 
-    /// Serve a fault on `page` while its content is still in memory under write-back. Nothing is transferred, and nothing is read ahead.
-    /// Returns whether swap keeps a copy.
+    /// Serve a fault on `page` while its content is still in memory under write-back. Nothing is
+    /// transferred, and nothing is read ahead. Returns whether swap keeps a copy.
     pub fn found_in_memory(&mut self, page: PageId, op: Op) -> bool {
         self.out.clear();
         self.charged = Charge::default();
@@ -119,12 +120,14 @@ impl SwapSide {
         })
     }
 
-    /// A use of a page mapped in place reads so many of its cache lines from NVM; how long that takes.
+    /// A use of a page mapped in place reads so many of its cache lines from NVM; how long that
+    /// takes.
     pub fn read_lines(&mut self, lines: u64) -> u64 {
         self.ledger.read_lines(Medium::Nvm, lines, &self.spec.prices)
     }
 
-    /// A reference of a replay to a page mapped in place: one access, so that it reads one line, unless Direct Reads are free.
+    /// A reference of a replay to a page mapped in place: one access, so that it reads one line,
+    /// unless Direct Reads are free.
     pub fn mapped_reference(&mut self) {
         self.moves.mapped_references += 1;
         self.read_lines(self.spec.scheme.lines_per_direct_read().unwrap_or(0).min(1));
@@ -257,7 +260,8 @@ impl SwapSide {
         }
     }
 
-    /// The use of the scheme's media, by name. Idle energy is that of the largest amount of data on each.
+    /// The use of the scheme's media, by name. Idle energy is that of the largest amount of data on
+    /// each.
     pub fn media(&self) -> BTreeMap<String, MediumUse> {
         self.ledger.media(&self.spec.prices, self.spec.seconds, |medium| self.peak_bytes(medium))
     }

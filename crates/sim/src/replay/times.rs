@@ -1,5 +1,6 @@
-//! A set of times with ranks. It has one bit per time, counts of members per word of 64 times and per group of 32 words, and a Fenwick tree
-//! over sections of 32 groups. A tree over words would need twice as many steps for each rank and for each change.
+//! A set of times with ranks. It has one bit per time, counts of members per word of 64 times and
+//! per group of 32 words, and a Fenwick tree over sections of 32 groups. A tree over words would
+//! need twice as many steps for each rank and for each change.
 
 use swaplab_vocab::prefetch;
 
@@ -16,8 +17,9 @@ pub struct Times {
 /// Number of words in a group, and of groups in a section.
 const FAN: usize = 32;
 
-/// The sum of the first `n` counts of a group or section. To read all counts is faster than to stop after `n`. The sum fits into 16 bits:
-/// it is of at most 31 groups of 2,048 times. The function is not inlined, as the compiler would make 32 branches of it.
+/// The sum of the first `n` counts of a group or section. To read all counts is faster than to stop
+/// after `n`. The sum fits into 16 bits: it is of at most 31 groups of 2,048 times. The function is
+/// not inlined, as the compiler would make 32 branches of it.
 #[inline(never)]
 fn sum_of_first(counts: &[u16], n: usize) -> u32 {
     let counts: &[u16; FAN] = counts.try_into().expect("as many counts as fan out");
@@ -25,7 +27,8 @@ fn sum_of_first(counts: &[u16], n: usize) -> u32 {
 }
 
 impl Times {
-    /// Create a set with room for four references to each page. Renumbering costs as much as a few references to each page.
+    /// Create a set with room for four references to each page. Renumbering costs as much as a few
+    /// references to each page.
     pub fn new(pages: usize) -> Times {
         Times::with_sections((pages * 4).div_ceil(64 * FAN * FAN) + 1)
     }
@@ -125,7 +128,8 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn ranks_are_those_of_a_sorted_set(steps in prop::collection::vec((any::<u32>(), 0u8..40), 1..400)) {
-            // There is room for two sections. Some steps push thousands of times, so that words, groups and sections become full.
+            // There is room for two sections. Some steps push thousands of times, so that words,
+            // groups and sections become full.
             let mut times = Times::new(20_000);
             let mut model = BTreeSet::new();
             for (number, step) in steps {

@@ -1,6 +1,7 @@
 //! What: content is admitted if its compressed size is at most a given share of a page.
 //! Why: a compressed cache gains nothing from incompressible pages, which flash can store as well.
-//! Source: zswap's rejection of pages that compress poorly (Linux `mm/zswap.c`); here an option for any cache.
+//! Source: zswap's rejection of pages that compress poorly (Linux `mm/zswap.c`); here an option for
+//! any cache.
 //! Deviations: the share is a parameter.
 //! Weakness: ignores whether the page will be used again.
 
@@ -57,7 +58,8 @@ mod tests {
             let mut condition = AdmissionSpec::parse(text).unwrap().build(&setup).unwrap();
             (0..9).filter(|page| condition.admit(*page, Op::Write)).collect::<Vec<_>>()
         };
-        // 50 % of 4,096 bytes are four steps of 512 bytes, 25 % are two, and at 0 % only same-filled pages are admitted.
+        // 50 % of 4,096 bytes are four steps of 512 bytes, 25 % are two, and at 0 % only
+        // same-filled pages are admitted.
         assert_eq!(admitted("compressible"), [0, 1, 2, 3, 4]);
         assert_eq!(admitted("compressible:percent=25"), [0, 1, 2]);
         assert_eq!(admitted("compressible:percent=0"), [0]);

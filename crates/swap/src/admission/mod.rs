@@ -1,5 +1,5 @@
-//! Admission conditions: which content may enter a cache in front of slower storage. A condition is one file here and one line in
-//! [`ADMISSIONS`].
+//! Admission conditions: which content may enter a cache in front of slower storage. A condition is
+//! one file here and one line in [`ADMISSIONS`].
 
 mod always;
 mod compressible;

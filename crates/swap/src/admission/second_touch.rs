@@ -1,8 +1,11 @@
-//! What: content is rejected and noted in a history; it is admitted at its next miss if it is still in the history.
+//! What: content is rejected and noted in a history; it is admitted at its next miss if it is still
+//! in the history.
 //! Why: half of the data of swap traces is used once and should not replace the other half.
-//! Source: Kim and Bahn (2019), Section III-B: the history has as many entries as the NVM has pages.
+//! Source: Kim and Bahn (2019), Section III-B: the history has as many entries as the NVM has
+//! pages.
 //! Deviations: the paper does not define the order of the history: here LRU, or FIFO by option.
-//! Weakness: the second use is still served by slow storage; if everything fits into the cache, rejecting first uses gains nothing.
+//! Weakness: the second use is still served by slow storage; if everything fits into the cache,
+//! rejecting first uses gains nothing.
 
 use super::{Admission, Entry, Info, Setup};
 use swaplab_policy::containers::links::{Links, List};
@@ -24,7 +27,8 @@ pub static ENTRY: Entry = Entry {
     info: Info { build },
 };
 
-/// The list of the history. An entry's links are two u32, which is below the paper's 20 bytes per entry.
+/// The list of the history. An entry's links are two u32, which is below the paper's 20 bytes per
+/// entry.
 const HISTORY: List = List(0);
 const ENTRY_BYTES: u64 = 12;
 
@@ -90,7 +94,8 @@ mod tests {
 
     #[test]
     fn the_history_is_as_long_as_the_cache() {
-        // 1 is rejected, then admitted and dropped from the history. After 1, 2 and 3, the history of two entries has lost 1.
+        // 1 is rejected, then admitted and dropped from the history. After 1, 2 and 3, the history
+        // of two entries has lost 1.
         assert_eq!(run("second-touch", &[1, 1, 1, 2, 3, 1]), [false, true, false, false, false, false]);
         assert_eq!(run("second-touch:entries=3", &[1, 2, 3, 1]), [false, false, false, true]);
     }

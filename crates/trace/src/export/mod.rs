@@ -30,7 +30,8 @@ impl Output {
     }
 }
 
-/// Write `trace` to `path` as `format`: compressed if the name ends in `.zst`, to standard output if it is `-`.
+/// Write `trace` to `path` as `format`: compressed if the name ends in `.zst`, to standard output
+/// if it is `-`.
 pub fn convert(trace: &Trace, format: &str, path: &Path, progress: Progress) -> Result<()> {
     let export = FORMATS
         .iter()

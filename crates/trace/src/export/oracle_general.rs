@@ -1,4 +1,5 @@
-//! `oracle-general`: libCacheSim's 24-byte records. The time is the reference's index modulo 2^32, the size is the page size.
+//! `oracle-general`: libCacheSim's 24-byte records. The time is the reference's index modulo 2^32,
+//! the size is the page size.
 
 use super::Output;
 use crate::slt::Trace;
@@ -33,7 +34,8 @@ pub fn export(trace: &Trace, out: &mut Output, progress: Progress) -> Result<()>
     })
 }
 
-/// For each reference, the index of the next reference to the same page, or `u32::MAX` if there is none.
+/// For each reference, the index of the next reference to the same page, or `u32::MAX` if there is
+/// none.
 pub fn next_uses(trace: &Trace) -> Result<Vec<u32>> {
     let total = usize::try_from(trace.meta.references()).ok().filter(|n| *n < u32::MAX as usize);
     let total = total.ok_or_else(|| BadInput::new(trace.place(), "2^32 references or more", "fewer, where the future must be known"))?;

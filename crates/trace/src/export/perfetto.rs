@@ -13,7 +13,8 @@ pub struct Track {
     pub content: Content,
 }
 
-/// The content of a track. Times are in nanoseconds. Two slices of a track are either nested or disjoint.
+/// The content of a track. Times are in nanoseconds. Two slices of a track are either nested or
+/// disjoint.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Content {
@@ -41,7 +42,8 @@ pub fn pftrace(tracks: &[Track]) -> Vec<u8> {
         prost::encoding::message::encode(1, &packet, &mut out);
     };
     let uuid = |at: usize| at as u64 + 1;
-    // (time, order at equal times, track, event): ends precede starts, and a longer slice starts before the slices nested in it.
+    // (time, order at equal times, track, event): ends precede starts, and a longer slice starts
+    // before the slices nested in it.
     let mut events: Vec<(u64, u64, usize, TrackEvent)> = Vec::new();
     for (at, track) in tracks.iter().enumerate() {
         let unit = match &track.content {

@@ -1,4 +1,5 @@
-//! `series`: `t_s,app,what,value` of a recording: launches (value: seconds in front), kills, and samples of counters by name.
+//! `series`: `t_s,app,what,value` of a recording: launches (value: seconds in front), kills, and
+//! samples of counters by name.
 
 use super::Output;
 use crate::series::{read, Event};

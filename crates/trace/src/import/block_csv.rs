@@ -1,5 +1,6 @@
-//! `block-csv`: a header, then one request per line: `process,device,rw_flag,sector,size,timestamp`, with sectors and sizes in units of
-//! 512 bytes. This is the format of the public traces of a Pixel 6a (their header has `proces`).
+//! `block-csv`: a header, then one request per line:
+//! `process,device,rw_flag,sector,size,timestamp`, with sectors and sizes in units of 512 bytes.
+//! This is the format of the public traces of a Pixel 6a (their header has `proces`).
 
 use super::partitions::Partitions;
 use super::{decimal, Format, Info, Options};

@@ -1,10 +1,13 @@
-//! `damon`: snapshots of the kernel's access monitor DAMON. Accepted are a record of `damo` (JSON, also compressed), the output of
-//! `damo report access --raw_form` (`damo report raw` in older versions), and the tracepoint's lines (`perf script`, ftrace).
+//! `damon`: snapshots of the kernel's access monitor DAMON. Accepted are a record of `damo` (JSON,
+//! also compressed), the output of `damo report access --raw_form` (`damo report raw` in older
+//! versions), and the tracepoint's lines (`perf script`, ftrace).
 //!
-//! A snapshot has, for each region, the number of samples in which the region was accessed; DAMON assumes equal access to all pages of
-//! a region. The importer turns a snapshot into sweeps, as many as the highest such number. A region takes part in as many sweeps as it
-//! has accesses, evenly spaced, and each sweep reads each of its pages once. DAMON knows neither which accesses are writes nor their
-//! order within a snapshot, so all are reads, and regions of a sweep are in order of address. A DAMON target becomes an app.
+//! A snapshot has, for each region, the number of samples in which the region was accessed; DAMON
+//! assumes equal access to all pages of a region. The importer turns a snapshot into sweeps, as
+//! many as the highest such number. A region takes part in as many sweeps as it has accesses,
+//! evenly spaced, and each sweep reads each of its pages once. DAMON knows neither which accesses
+//! are writes nor their order within a snapshot, so all are reads, and regions of a sweep are in
+//! order of address. A DAMON target becomes an app.
 
 use super::{decimal, hexadecimal, Format, Info, Options};
 use crate::builder::TraceBuilder;
@@ -58,7 +61,8 @@ fn import(source: &mut Source, builder: &mut TraceBuilder, options: &Options) ->
     let Some(start) = snapshots.iter().map(|s| s.end_ns).min() else {
         return Err(BadInput::new(name, "no snapshot in it", "what damo records or reports, or damon_aggregated events"));
     };
-    // A record lists its targets one after the other; in the trace their snapshots are merged by time.
+    // A record lists its targets one after the other; in the trace their snapshots are merged by
+    // time.
     snapshots.sort_by_key(|s| s.end_ns);
     for snapshot in &snapshots {
         builder.mark(Mark::Time { ns: snapshot.end_ns - start })?;
@@ -72,7 +76,8 @@ fn emit(builder: &mut TraceBuilder, snapshot: &Snapshot, shift: u32) -> Result<(
     let sweeps = snapshot.regions.iter().map(|r| r.accesses).max().unwrap_or(0);
     for sweep in 1..=sweeps {
         for region in &snapshot.regions {
-            // The region takes part in this sweep if its evenly spaced accesses reach the next integer here.
+            // The region takes part in this sweep if its evenly spaced accesses reach the next
+            // integer here.
             if sweep * region.accesses / sweeps > (sweep - 1) * region.accesses / sweeps {
                 for page in region.start >> shift..(region.end + (1 << shift) - 1) >> shift {
                     builder.access(app, page, Op::Read)?;
@@ -123,7 +128,8 @@ fn report_row(line: &str) -> Option<Region> {
     region(hex(start)?, hex(end)?, decimal(accesses.as_bytes())?)
 }
 
-/// `.. 82877.315633: damon:damon_aggregated: target_id=0 nr_regions=17 START-END: ACCESSES AGE`, in decimal.
+/// `.. 82877.315633: damon:damon_aggregated: target_id=0 nr_regions=17 START-END: ACCESSES AGE`, in
+/// decimal.
 fn tracepoint(head: &str, event: &str, snapshots: &mut Vec<Snapshot>) -> Option<()> {
     let time = head.split_whitespace().rev().find_map(|word| {
         let (whole, fraction) = word.strip_suffix(':')?.split_once('.')?;
@@ -136,7 +142,8 @@ fn tracepoint(head: &str, event: &str, snapshots: &mut Vec<Snapshot>) -> Option<
     let (start, end) = words.next()?.strip_suffix(':')?.split_once('-')?;
     let (start, end) = (decimal(start.as_bytes())?, decimal(end.as_bytes())?);
     if start == end {
-        // damo ends a record of a single snapshot with an empty region of -1 accesses, which encodes the snapshot's length.
+        // damo ends a record of a single snapshot with an empty region of -1 accesses, which
+        // encodes the snapshot's length.
         return Some(());
     }
     let region = region(start, end, decimal(words.next()?.as_bytes())?)?;

@@ -1,6 +1,7 @@
-//! `ftrace-block`: the text of a kernel trace with block events. A request is counted at its completion, because it may be issued twice
-//! when the queue is full. A trace with lost events is refused. `swaplab trace capture --method block` writes the sectors of swap into
-//! the first lines; `--ranges` or `--filefrag` replaces them.
+//! `ftrace-block`: the text of a kernel trace with block events. A request is counted at its
+//! completion, because it may be issued twice when the queue is full. A trace with lost events is
+//! refused. `swaplab trace capture --method block` writes the sectors of swap into the first lines;
+//! `--ranges` or `--filefrag` replaces them.
 
 use super::partitions::Partitions;
 use super::{Format, Info, Options};

@@ -1,6 +1,7 @@
-//! `lackey`: what `valgrind --tool=lackey --trace-mem=yes` prints. `I  addr,size` fetch, ` L addr,size` load, ` S` store,
-//! ` M` modify (a load, then a store); addresses in hexadecimal. Lines of valgrind itself (`==pid==`) are ignored. An
-//! access across a page boundary refers to both pages.
+//! `lackey`: what `valgrind --tool=lackey --trace-mem=yes` prints. `I addr,size` fetch,
+//! ` L addr,size` load, ` S` store, ` M` modify (a load, then a store); addresses in hexadecimal.
+//! Lines of valgrind itself (`==pid==`) are ignored. An access across a page boundary refers to
+//! both pages.
 
 use super::{decimal, hexadecimal, Format, Info, Options};
 use crate::builder::TraceBuilder;
@@ -51,7 +52,8 @@ pub fn parse(line: &[u8]) -> Option<(&'static [Op], u64, u64)> {
     };
     let comma = memchr::memchr(b',', rest)?;
     let address = hexadecimal(&rest[..comma])?;
-    // No instruction accesses more than a page. A larger size is an error in the file and would cause references to many pages.
+    // No instruction accesses more than a page. A larger size is an error in the file and would
+    // cause references to many pages.
     let size = decimal(&rest[comma + 1..]).filter(|s| (1..=4096).contains(s))?;
     Some((ops, address, size))
 }

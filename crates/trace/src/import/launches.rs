@@ -1,5 +1,6 @@
-//! `launches`: a header `seq,t_s,app,category,fg_s`, then one app launch a line: its number, its time in seconds since the start
-//! of the trace, the app and its category, and the seconds for which it stays in front. Times never run backwards.
+//! `launches`: a header `seq,t_s,app,category,fg_s`, then one app launch a line: its number, its
+//! time in seconds since the start of the trace, the app and its category, and the seconds for
+//! which it stays in front. Times never run backwards.
 
 use super::{decimal, Format, Info, Options};
 use crate::builder::TraceBuilder;

@@ -1,8 +1,11 @@
-//! `memory-samples`: the output of a loop of shell commands on a phone (docs/how-to/capture.md), as launches with memory series.
+//! `memory-samples`: the output of a loop of shell commands on a phone (docs/how-to/capture.md), as
+//! launches with memory series.
 //!
-//! A line `@ SECONDS` begins a sample; `@ SECONDS launch APP [SECONDS IN FRONT]`, `@ SECONDS start APP` and `@ SECONDS kill APP` are
-//! events. `process PID APP [OOM_SCORE_ADJ]` precedes the `smaps` or `smaps_rollup` of that app; `dumpsys meminfo` names its app itself.
-//! `/proc/meminfo`, `/proc/vmstat` and `/proc/pressure/memory` are of the machine. Lines of any other form are ignored.
+//! A line `@ SECONDS` begins a sample; `@ SECONDS launch APP [SECONDS IN FRONT]`,
+//! `@ SECONDS start APP` and `@ SECONDS kill APP` are events. `process PID APP [OOM_SCORE_ADJ]`
+//! precedes the `smaps` or `smaps_rollup` of that app; `dumpsys meminfo` names its app itself.
+//! `/proc/meminfo`, `/proc/vmstat` and `/proc/pressure/memory` are of the machine. Lines of any
+//! other form are ignored.
 
 use super::{Format, Info, Options};
 use crate::builder::TraceBuilder;
@@ -33,7 +36,8 @@ enum Event {
     Kill(String),
 }
 
-/// Rows of `smaps` (summed over mappings) and of `dumpsys meminfo`'s summary, in KiB, and the counter each belongs to.
+/// Rows of `smaps` (summed over mappings) and of `dumpsys meminfo`'s summary, in KiB, and the
+/// counter each belongs to.
 const MEMORY: [(&str, Counter); 11] = [
     ("Anonymous", Counter::Anon),
     ("Swap", Counter::Swap),
@@ -64,7 +68,8 @@ struct Open {
     /// The app of the current process.
     app: Option<String>,
     values: BTreeMap<(String, Counter), i64>,
-    /// `Rss` by app, from which resident file memory is computed if only `Rss` and `Anonymous` are given.
+    /// `Rss` by app, from which resident file memory is computed if only `Rss` and `Anonymous` are
+    /// given.
     rss: BTreeMap<String, i64>,
 }
 
@@ -169,7 +174,8 @@ impl Open {
         }
     }
 
-    /// The values of the sample. Resident file memory is `Rss` minus `Anonymous` if it is not given directly.
+    /// The values of the sample. Resident file memory is `Rss` minus `Anonymous` if it is not given
+    /// directly.
     fn finish(mut self) -> BTreeMap<(String, Counter), i64> {
         for (app, rss) in self.rss {
             let anon = self.values.get(&(app.clone(), Counter::Anon)).copied().unwrap_or(0);

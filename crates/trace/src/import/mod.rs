@@ -54,12 +54,14 @@ pub struct Options {
     /// Block formats: named ranges of sectors, and the extents of a swap file.
     pub ranges: Option<PathBuf>,
     pub filefrag: Option<PathBuf>,
-    /// The class of pages that are only read as data and whose class is unknown (docs/papers/spo-clock.md, point 8).
+    /// The class of pages that are only read as data and whose class is unknown
+    /// (docs/papers/spo-clock.md, point 8).
     pub data_read_class: Class,
 }
 
 impl Options {
-    /// Refuse an option that the importer of `name` would ignore. `read_by` is a format's key, `read` are the options that it reads.
+    /// Refuse an option that the importer of `name` would ignore. `read_by` is a format's key,
+    /// `read` are the options that it reads.
     fn refuse_unread(&self, name: &str, read_by: &str, read: &[&str]) -> Result<()> {
         let given = [("pages", self.pages.is_some()), ("ranges", self.ranges.is_some()), ("filefrag", self.filefrag.is_some())];
         match given.iter().find(|(option, given)| *given && !read.contains(option)) {
@@ -115,14 +117,15 @@ pub fn import(input: &Path, output: &Path, codec: Codec, options: &Options, prog
     builder.finish().map_err(|e| e.within(&name))
 }
 
-/// The number of filter entries in a file name such as `NAME_k64.csv.zst`, by which the capture tool marks that hits of a filter of 64
-/// entries were dropped.
+/// The number of filter entries in a file name such as `NAME_k64.csv.zst`, by which the capture
+/// tool marks that hits of a filter of 64 entries were dropped.
 fn filter_in_name(name: &str) -> Option<u64> {
     let stem = name.split('.').next()?;
     stem.rsplit('_').next()?.strip_prefix('k')?.parse().ok().filter(|n| *n > 0)
 }
 
-/// Open a trace. Other formats than `.slt` are imported into a temporary file, which is deleted when the trace is dropped.
+/// Open a trace. Other formats than `.slt` are imported into a temporary file, which is deleted
+/// when the trace is dropped.
 pub fn open(path: &Path, options: &Options, progress: Progress) -> Result<OpenTrace> {
     if options.format.is_none() && is_slt(path)? {
         return Ok(OpenTrace { trace: Trace::open(path)?, spool: None });
@@ -173,23 +176,27 @@ fn decimal(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// Parse the decimal digits that `text` begins with, at most eight. Returns their value and their number. It processes all eight bytes
-/// at once, because a loop over digits has a branch at the end of each number that the processor cannot predict.
+/// Parse the decimal digits that `text` begins with, at most eight. Returns their value and their
+/// number. It processes all eight bytes at once, because a loop over digits has a branch at the end
+/// of each number that the processor cannot predict.
 #[inline]
 fn front_digits(text: [u8; 8]) -> (u64, u32) {
     const ONES: u64 = 0x0101_0101_0101_0101;
-    // Digits become 0 to 9. `others` has the high bit of every byte that is not a digit; only the first such byte matters.
+    // Digits become 0 to 9. `others` has the high bit of every byte that is not a digit; only the
+    // first such byte matters.
     let values = u64::from_le_bytes(text) ^ (ONES * b'0' as u64);
     let others = (((values & (ONES * 0x7f)) + ONES * 0x76) | values) & (ONES * 0x80);
     let digits = others.trailing_zeros() / 8;
-    // Pad with leading zeros to eight digits; then combine digits to pairs, pairs to groups of four, and these to the number.
+    // Pad with leading zeros to eight digits; then combine digits to pairs, pairs to groups of
+    // four, and these to the number.
     let eight = values.checked_shl(64 - 8 * digits).unwrap_or(0);
     let pairs = (eight * 10 + (eight >> 8)) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
     ((fours * 10_000 + (fours >> 32)) & 0xffff_ffff, digits)
 }
 
-/// Parse the number of 1 to 15 digits that `text` begins with. Returns its value and its number of digits.
+/// Parse the number of 1 to 15 digits that `text` begins with. Returns its value and its number of
+/// digits.
 #[inline]
 fn front_decimal(text: &[u8; 16]) -> Option<(u64, usize)> {
     const TENS: [u64; 8] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000];
@@ -202,8 +209,9 @@ fn front_decimal(text: &[u8; 16]) -> Option<(u64, usize)> {
     Some((number * TENS.get(more as usize)? + rest, 8 + more as usize))
 }
 
-/// Import the simple lines at the front of `text`, up to the first other line. A simple line has a page number of at most 15 digits, a
-/// separator, `I`, `R` or `W`, and the line end. Returns the number of bytes consumed.
+/// Import the simple lines at the front of `text`, up to the first other line. A simple line has a
+/// page number of at most 15 digits, a separator, `I`, `R` or `W`, and the line end. Returns the
+/// number of bytes consumed.
 #[inline]
 fn take_plain(text: &[u8], is_separator: impl Fn(u8) -> bool, builder: &mut TraceBuilder) -> Result<usize> {
     const OPS: [Option<Op>; 256] = {

@@ -1,5 +1,6 @@
-//! `oracle-general`: libCacheSim's binary form, 24 bytes a request, little-endian: time (u32), object id (u64), size (u32),
-//! index of the object's next request (i64). The format has no operation: every reference is imported as a data read.
+//! `oracle-general`: libCacheSim's binary form, 24 bytes a request, little-endian: time (u32),
+//! object id (u64), size (u32), index of the object's next request (i64). The format has no
+//! operation: every reference is imported as a data read.
 
 use super::{Format, Info, Options};
 use crate::builder::TraceBuilder;
@@ -22,7 +23,8 @@ fn detect(name: &str, _: &[u8]) -> bool {
 }
 
 fn import(source: &mut Source, builder: &mut TraceBuilder, _: &Options) -> Result<()> {
-    let mut buffer = vec![0; RECORD_BYTES << 13]; // 192 KiB, which stay in the processor's cache until they are parsed
+    // 192 KiB, which stay in the processor's cache until they are parsed
+    let mut buffer = vec![0; RECORD_BYTES << 13];
     let mut records = 0u64;
     loop {
         let filled = source.read(&mut buffer)?;

@@ -1,5 +1,6 @@
-//! `oslab`: one reference per line, a decimal page number and `I`, `R` or `W`, separated by spaces, a tab or a comma. This is the format
-//! of the traces published by the group of the SPO-CLOCK paper.
+//! `oslab`: one reference per line, a decimal page number and `I`, `R` or `W`, separated by spaces,
+//! a tab or a comma. This is the format of the traces published by the group of the SPO-CLOCK
+//! paper.
 
 use super::{Format, Info, Options};
 use crate::builder::TraceBuilder;
@@ -45,7 +46,8 @@ fn import(source: &mut Source, builder: &mut TraceBuilder, _: &Options) -> Resul
     Ok(())
 }
 
-/// Parse the line at `at`, and advance `at` to the next one. `Some(None)` is an empty line, `None` an invalid one.
+/// Parse the line at `at`, and advance `at` to the next one. `Some(None)` is an empty line, `None`
+/// an invalid one.
 #[inline]
 #[allow(clippy::option_option)]
 fn parse(text: &[u8], at: &mut usize) -> Option<Option<(u64, Op)>> {
@@ -58,7 +60,8 @@ fn parse(text: &[u8], at: &mut usize) -> Option<Option<(u64, Op)>> {
     }
     let digits = i - start;
     if digits >= 20 {
-        super::decimal(&text[start..i])?; // 19 digits always fit; this refuses longer numbers that overflow
+        // 19 digits always fit; this refuses longer numbers that overflow
+        super::decimal(&text[start..i])?;
     }
     let separators = i;
     while matches!(text.get(i), Some(b' ' | b'\t' | b',')) {

@@ -1,4 +1,5 @@
-//! Named ranges of sectors, and the division of requests at range borders and into pages, shared by the block formats.
+//! Named ranges of sectors, and the division of requests at range borders and into pages, shared by
+//! the block formats.
 
 use crate::builder::TraceBuilder;
 use crate::mappings::Known;
@@ -15,10 +16,12 @@ const REST: &str = "file";
 const SECTOR: u64 = 512;
 /// Sectors are below this.
 const MAX_SECTOR: u64 = 1 << 55;
-/// Upper limit for the sectors of a request, 1 GiB. A longer one is an error in the file and would cause references to the whole device.
+/// Upper limit for the sectors of a request, 1 GiB. A longer one is an error in the file and would
+/// cause references to the whole device.
 const MAX_REQUEST: u64 = 1 << 21;
 
-/// Named ranges of sectors, in order and disjoint. In the trace a partition is an app, whose page numbers are places on the device.
+/// Named ranges of sectors, in order and disjoint. In the trace a partition is an app, whose page
+/// numbers are places on the device.
 #[derive(Default)]
 pub struct Partitions {
     /// First and last sector, name.
@@ -32,7 +35,8 @@ pub struct Partitions {
 }
 
 impl Partitions {
-    /// Load a ranges file (`NAME FIRST LAST` per line, in sectors of 512 bytes) and a `filefrag -e` listing of the swap file.
+    /// Load a ranges file (`NAME FIRST LAST` per line, in sectors of 512 bytes) and a `filefrag -e`
+    /// listing of the swap file.
     pub fn load(ranges: Option<&Path>, filefrag: Option<&Path>) -> Result<Partitions> {
         let mut partitions = Partitions::default();
         for (path, read) in [(ranges, named as fn(&str, &str) -> Result<_>), (filefrag, extents)] {
@@ -57,7 +61,8 @@ impl Partitions {
         Ok(())
     }
 
-    /// Add a range that the trace declares as `NAME DEVICE FIRST END`, `END` excluded. All declarations must precede the requests.
+    /// Add a range that the trace declares as `NAME DEVICE FIRST END`, `END` excluded. All
+    /// declarations must precede the requests.
     pub fn declare(&mut self, text: &str) -> std::result::Result<(), LineError> {
         const SHAPE: LineError =
             LineError::Expected("partition NAME DEVICE FIRST END, in sectors of 512 bytes below 2^55, before any request");
@@ -71,7 +76,8 @@ impl Partitions {
         Ok(self.order()?)
     }
 
-    /// Import a request of `sectors` from `first` on: count its bytes by partition, and add a reference to each of its pages.
+    /// Import a request of `sectors` from `first` on: count its bytes by partition, and add a
+    /// reference to each of its pages.
     pub fn request(
         &mut self,
         builder: &mut TraceBuilder,
@@ -125,7 +131,8 @@ impl Partitions {
         let class = if name == SWAP { Class::Anonymous } else { Class::Shared };
         let known = Known { class, file_page: FilePage::default() };
         for page in first / 8..=(end - 1) / 8 {
-            // The class of a page is that of its partition, so it never differs from an earlier one.
+            // The class of a page is that of its partition, so it never differs from an earlier
+            // one.
             let _same = builder.access_as(app, page, op, known)?;
         }
         Ok(())

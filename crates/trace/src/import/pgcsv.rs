@@ -1,6 +1,8 @@
-//! `pgcsv`: the output of the prototype of the QEMU capture plugin. `I|R|W,<page hex>`; `M,<page>,<pages>,<A|F>,<file>,<offset>` map;
-//! `U` unmap; `D` discard; `V,<page>,<pages>,<page>,<pages>` mremap; `T,<raw references so far>`. With `--pages`, a table
-//! `vpn,class,fileid,pgoff,...` gives each page's class: A anonymous, F file, C private file page that was written, s shared.
+//! `pgcsv`: the output of the prototype of the QEMU capture plugin. `I|R|W,<page hex>`;
+//! `M,<page>,<pages>,<A|F>,<file>,<offset>` map; `U` unmap; `D` discard;
+//! `V,<page>,<pages>,<page>,<pages>` mremap; `T,<raw references so far>`. With `--pages`, a table
+//! `vpn,class,fileid,pgoff,...` gives each page's class: A anonymous, F file, C private file page
+//! that was written, s shared.
 
 use super::{decimal, hexadecimal, Format, Info, Options};
 use crate::builder::TraceBuilder;

@@ -1,5 +1,6 @@
-//! The native trace file, `.slt` (docs/trace-format.md): a header, event blocks, page-table blocks, metadata, an index and a trailer.
-//! It is written and read as a stream. Every frame has a checksum.
+//! The native trace file, `.slt` (docs/trace-format.md): a header, event blocks, page-table blocks,
+//! metadata, an index and a trailer. It is written and read as a stream. Every frame has a
+//! checksum.
 
 mod read;
 mod wire;
@@ -8,16 +9,19 @@ mod write;
 pub use read::Trace;
 pub use write::{Codec, TraceWriter};
 
-/// Maximum number of references in a block: 512 KiB, which stay in the processor's cache while several memory sizes replay it.
+/// Maximum number of references in a block: 512 KiB, which stay in the processor's cache while
+/// several memory sizes replay it.
 pub const BLOCK_ACCESSES: usize = 1 << 17;
 /// Maximum number of marks in a block.
 const BLOCK_MARKS: usize = 1 << 16;
 /// Maximum number of pages in a page-table frame.
 const TABLE_PAGES: usize = 1 << 16;
-/// Maximum uncompressed size of a frame, so that a malicious file cannot make the reader allocate more.
+/// Maximum uncompressed size of a frame, so that a malicious file cannot make the reader allocate
+/// more.
 const MAX_FRAME: usize = 16 << 20;
-/// Maximum compression ratio of a page-table frame. Pages differ, so real ones do not compress well (11 times at most, for consecutive
-/// pages). The limit bounds the memory of a page table by the file's size.
+/// Maximum compression ratio of a page-table frame. Pages differ, so real ones do not compress well
+/// (11 times at most, for consecutive pages). The limit bounds the memory of a page table by the
+/// file's size.
 const MAX_TABLE_RATIO: usize = 100;
 
 const MAGIC: [u8; 8] = *b"swaplab\0";
@@ -41,8 +45,10 @@ enum FrameKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Layout {
-    /// Four bytes per reference, one after the other. Repeated sequences of references stay contiguous, so that zstd finds them.
+    /// Four bytes per reference, one after the other. Repeated sequences of references stay
+    /// contiguous, so that zstd finds them.
     Rows = 0,
-    /// All first bytes, then all second bytes, and so on. This suits references that never repeat, of which only some bytes are random.
+    /// All first bytes, then all second bytes, and so on. This suits references that never repeat,
+    /// of which only some bytes are random.
     Planes = 1,
 }

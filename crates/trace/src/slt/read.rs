@@ -1,5 +1,6 @@
-//! Reads a `.slt`: the index from the end of the file, then blocks in any order. The content is not trusted: lengths are checked before
-//! memory is allocated, and a truncated or altered file is an error that names the block and its byte offset.
+//! Reads a `.slt`: the index from the end of the file, then blocks in any order. The content is not
+//! trusted: lengths are checked before memory is allocated, and a truncated or altered file is an
+//! error that names the block and its byte offset.
 
 use super::*;
 use crate::event::Block;
@@ -117,13 +118,16 @@ impl Trace {
         })
     }
 
-    /// Call `each` with every block, in order. Before each block, `progress` is called with (blocks done, blocks in total). It may stop the
-    /// iteration, which then fails with [`BadInput::Interrupted`]. `each` may take the block's buffers; else the next block reuses them.
+    /// Call `each` with every block, in order. Before each block, `progress` is called with (blocks
+    /// done, blocks in total). It may stop the iteration, which then fails with
+    /// [`BadInput::Interrupted`]. `each` may take the block's buffers; else the next block reuses
+    /// them.
     pub fn for_each_block(&self, progress: Progress, mut each: impl FnMut(&mut Block) -> Result<()>) -> Result<()> {
         self.for_blocks_while(progress, |block| each(block).map(|()| true))
     }
 
-    /// As [`for_each_block`](Self::for_each_block), until `each` returns `false`: later blocks are not read.
+    /// As [`for_each_block`](Self::for_each_block), until `each` returns `false`: later blocks are
+    /// not read.
     pub fn for_blocks_while(&self, progress: Progress, mut each: impl FnMut(&mut Block) -> Result<bool>) -> Result<()> {
         let mut block = Block::default();
         for number in 0..self.blocks() {
@@ -136,7 +140,8 @@ impl Trace {
         Ok(())
     }
 
-    /// Report to `progress` that block `number` is next. Returns an error if it stops the iteration.
+    /// Report to `progress` that block `number` is next. Returns an error if it stops the
+    /// iteration.
     pub fn report_block(&self, number: usize, progress: Progress) -> Result<()> {
         if progress(number as u64, self.blocks() as u64) {
             return Ok(());
@@ -144,7 +149,8 @@ impl Trace {
         Err(BadInput::Interrupted { place: format!("{}: block {number} of {}", self.place, self.blocks()) })
     }
 
-    /// Number of apps to which events and pages may refer: those of the metadata, or one if it has none.
+    /// Number of apps to which events and pages may refer: those of the metadata, or one if it has
+    /// none.
     fn apps(&self) -> usize {
         self.meta.apps.len().max(1)
     }
@@ -190,14 +196,16 @@ impl Trace {
         let offset = u64::from_le_bytes(trailer[..8].try_into().unwrap());
         let payload = self.payload(FrameKind::Index, offset, "index")?;
         let index = wire::decode_index(&payload).map_err(|found| self.bad("index", offset, &found, "a valid index"))?;
-        // Frames take at least 24 bytes each and do not overlap. This check refuses a false index before memory is allocated for it.
+        // Frames take at least 24 bytes each and do not overlap. This check refuses a false index
+        // before memory is allocated for it.
         for list in [&index.events, &index.tables] {
             let disjoint = list.windows(2).all(|pair| pair[1] - pair[0] >= FRAME_BYTES as u64);
             if !disjoint || list.last().is_some_and(|last| *last >= self.bytes) {
                 return Err(self.bad("index", offset, "frames that overlap or lie behind the end", "frames one after the other"));
             }
         }
-        // The first frame must follow the header, the metadata must end at the index, and the index must end at the trailer.
+        // The first frame must follow the header, the metadata must end at the index, and the index
+        // must end at the trailer.
         let begin = index.events.iter().chain(&index.tables).chain([&index.meta]).min();
         let ends = |at: u64, name| self.frame(at, name).map(|frame| at + (FRAME_BYTES + frame.stored) as u64);
         if begin != Some(&(HEADER_BYTES as u64)) || ends(index.meta, "metadata")? != offset || ends(offset, "index")? != at {
@@ -215,7 +223,8 @@ impl Trace {
         Ok(index)
     }
 
-    /// The error for a file without a valid trailer: walk the frames from the start to the first invalid one.
+    /// The error for a file without a valid trailer: walk the frames from the start to the first
+    /// invalid one.
     fn first_broken_frame(&self) -> BadInput {
         let mut offset = HEADER_BYTES as u64;
         let mut number = 0;
@@ -320,7 +329,8 @@ impl Trace {
     }
 }
 
-/// Buffers for decompression, reused between blocks, because allocating them for each block would take as long as decompressing it.
+/// Buffers for decompression, reused between blocks, because allocating them for each block would
+/// take as long as decompressing it.
 #[derive(Default)]
 struct Buffers {
     stored: Vec<u8>,

@@ -1,4 +1,5 @@
-//! Encoding and decoding: little-endian integers, LEB128 varints, and the payloads of event and page-table frames.
+//! Encoding and decoding: little-endian integers, LEB128 varints, and the payloads of event and
+//! page-table frames.
 
 use super::{Layout, BLOCK_MARKS, TABLE_PAGES};
 use crate::event::{Block, Counter, Mark, Range};
@@ -6,7 +7,8 @@ use crate::meta::{FilePage, PageTable};
 use swaplab_vocab::{Access, Class, Op, PageId};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A decoded value, or what is wrong with the payload. The reader adds block and offset to the error.
+/// A decoded value, or what is wrong with the payload. The reader adds block and offset to the
+/// error.
 pub type Decoded<T> = Result<T, String>;
 
 pub fn checksum(bytes: &[u8]) -> u64 {
@@ -147,8 +149,8 @@ fn encode_mark(mark: &Mark, out: &mut Vec<u8>) {
     }
 }
 
-/// Convert an event payload to the layout `Planes`: the first bytes of all references, then the second ones, and so on. The two counts
-/// precede the first plane, the marks follow the last one.
+/// Convert an event payload to the layout `Planes`: the first bytes of all references, then the
+/// second ones, and so on. The two counts precede the first plane, the marks follow the last one.
 pub fn to_planes(payload: &[u8]) -> [Vec<u8>; 4] {
     let (head, rest) = payload.split_at(8);
     let (rows, marks) = rest.split_at(4 * u32::from_le_bytes(head[..4].try_into().unwrap()) as usize);
@@ -163,7 +165,8 @@ pub fn to_planes(payload: &[u8]) -> [Vec<u8>; 4] {
 /// Number of references that are converted from planes at a time.
 const PIECE: usize = 256;
 
-/// Decode an event payload into `block` (whose buffers are reused); every page index must be below `pages`, every app's below `apps`.
+/// Decode an event payload into `block` (whose buffers are reused); every page index must be below
+/// `pages`, every app's below `apps`.
 pub fn decode_block(payload: &[u8], layout: Layout, pages: usize, apps: usize, block: &mut Block) -> Decoded<()> {
     block.clear();
     let mut input = Input { left: payload, apps };
@@ -189,7 +192,8 @@ pub fn decode_block(payload: &[u8], layout: Layout, pages: usize, apps: usize, b
             }
         }
     }
-    // A pass without branches detects page indices beyond the table and the invalid fourth operation code.
+    // A pass without branches detects page indices beyond the table and the invalid fourth
+    // operation code.
     let most = Access::new(pages.saturating_sub(1) as PageId, Op::Read).0 | 3;
     let (beyond, codes) = block.accesses.iter().fold((false, 0), |(beyond, codes), a| (beyond | (a.0 > most), codes | (a.0 & a.0 << 1)));
     if accesses > 0 && (beyond || pages == 0) {
@@ -319,7 +323,8 @@ pub fn decode_index(payload: &[u8]) -> Decoded<Index> {
     let mut list = || -> Decoded<Vec<u64>> {
         let n = input.varint()?;
         let mut at = 0u64;
-        // Each offset takes at least a byte, so a false count exhausts the payload before it exhausts memory.
+        // Each offset takes at least a byte, so a false count exhausts the payload before it
+        // exhausts memory.
         (0..n)
             .map(|_| {
                 at = at.checked_add(input.varint()?).ok_or("an offset beyond 2^64")?;

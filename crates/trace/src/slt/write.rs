@@ -1,4 +1,5 @@
-//! Writes a `.slt` block by block to a temporary file in the target's folder, which is renamed when it is complete.
+//! Writes a `.slt` block by block to a temporary file in the target's folder, which is renamed when
+//! it is complete.
 
 use super::*;
 use crate::event::{Block, Mark};
@@ -17,7 +18,8 @@ pub enum Codec {
     Zstd = 1,
 }
 
-/// At level 6 files have three quarters of the size at level 3, and parsing still dominates the time of an import.
+/// At level 6 files have three quarters of the size at level 3, and parsing still dominates the
+/// time of an import.
 const ZSTD_LEVEL: i32 = 6;
 
 /// Number of references that are compressed on trial to select the layout.
@@ -30,12 +32,14 @@ fn planes_pack_better(payload: &[u8]) -> std::io::Result<bool> {
     Ok(zstd::bulk::compress(&wire::to_planes(&rows).concat(), 1)?.len() < zstd::bulk::compress(&rows, 1)?.len())
 }
 
-/// Compress a payload in planes, each plane as a zstd frame. A plane that would shrink by less than an eighth is stored uncompressed,
-/// because decompressing it would take half of the time of reading a block.
+/// Compress a payload in planes, each plane as a zstd frame. A plane that would shrink by less than
+/// an eighth is stored uncompressed, because decompressing it would take half of the time of
+/// reading a block.
 fn pack_planes(payload: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut packed = Vec::with_capacity(payload.len());
     for plane in wire::to_planes(payload) {
-        // Without repetitions the fast level compresses better: it leaves more to the entropy coder, which also decompresses faster.
+        // Without repetitions the fast level compresses better: it leaves more to the entropy
+        // coder, which also decompresses faster.
         let (quick, thorough) = (zstd::bulk::compress(&plane, 1)?, zstd::bulk::compress(&plane, ZSTD_LEVEL)?);
         let small = if quick.len() <= thorough.len() { quick } else { thorough };
         let worth_it = small.len() <= plane.len() - plane.len() / 8;
@@ -44,8 +48,9 @@ fn pack_planes(payload: &[u8]) -> std::io::Result<Vec<u8>> {
     Ok(packed)
 }
 
-/// Number of references in a block that follows a block in planes. Without repetitions a longer block compresses hardly better, and the
-/// data that a replay needs for a short one stay in the cache of a core.
+/// Number of references in a block that follows a block in planes. Without repetitions a longer
+/// block compresses hardly better, and the data that a replay needs for a short one stay in the
+/// cache of a core.
 const PLANES_ACCESSES: usize = BLOCK_ACCESSES / 4;
 
 pub struct TraceWriter {
@@ -64,7 +69,8 @@ pub struct TraceWriter {
 }
 
 impl TraceWriter {
-    /// Start writing `path`. The file appears under that name only at [`finish`](TraceWriter::finish).
+    /// Start writing `path`. The file appears under that name only at
+    /// [`finish`](TraceWriter::finish).
     pub fn create(path: &Path, kind: Kind, page_size: u64, codec: Codec) -> Result<TraceWriter> {
         let place = swaplab_vocab::shown(path);
         if ![4096, 16384].contains(&page_size) {
@@ -120,7 +126,8 @@ impl TraceWriter {
         Ok(())
     }
 
-    /// Write the last block, the page table, metadata and index, and rename the file. Sets counts and hash in `meta`.
+    /// Write the last block, the page table, metadata and index, and rename the file. Sets counts
+    /// and hash in `meta`.
     pub fn finish(mut self, mut meta: Meta, table: &PageTable) -> Result<Meta> {
         if !self.block.accesses.is_empty() || !self.block.marks.is_empty() {
             self.flush_block()?;
@@ -172,7 +179,8 @@ impl TraceWriter {
         self.put_frame(FrameKind::Events, items)
     }
 
-    /// Write `self.raw` as a frame: kind, lengths, number of items, a checksum over these and the compressed payload; then the payload.
+    /// Write `self.raw` as a frame: kind, lengths, number of items, a checksum over these and the
+    /// compressed payload; then the payload.
     fn put_frame(&mut self, kind: FrameKind, items: usize) -> Result<()> {
         if matches!(kind, FrameKind::Events | FrameKind::Table) && self.codec != Codec::Stored {
             self.hash.update(&self.raw);

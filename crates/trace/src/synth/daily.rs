@@ -1,8 +1,9 @@
-//! What: several days of a person's phone: sessions during the day, none at night; within a session, apps are drawn by recency or
-//! by popularity.
+//! What: several days of a person's phone: sessions during the day, none at night; within a
+//! session, apps are drawn by recency or by popularity.
 //! Why: A2S' beat of 23 s has neither idle time nor bursts; real use has both.
-//! Source: none published; every value is assumed. The model (sessions, recency) follows docs/papers/a2s.md on real users: intervals
-//! between launches of an app are burstier than those of independent draws.
+//! Source: none published; every value is assumed. The model (sessions, recency) follows
+//! docs/papers/a2s.md on real users: intervals between launches of an app are burstier than those
+//! of independent draws.
 //! Deviations: no weekdays, no new apps.
 //! Weakness: one pattern for all users; for conclusions use recorded sequences.
 
@@ -59,7 +60,8 @@ fn generate(params: &Params, draw: &mut Draw) -> Vec<Step> {
     }
 }
 
-/// Draw the next app, which differs from the previous one. By recency, the n-th most recent app has probability 2^-n.
+/// Draw the next app, which differs from the previous one. By recency, the n-th most recent app has
+/// probability 2^-n.
 fn next(popularity: &Popularity, recent: &[usize], recency: f64, draw: &mut Draw) -> usize {
     let last = recent.last();
     if recent.len() > 1 && draw.unit() < recency {

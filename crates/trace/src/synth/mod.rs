@@ -1,4 +1,5 @@
-//! Synthetic traces of launches. A generator is one file here and one line in [`GENERATORS`]; a preset is a generator with values.
+//! Synthetic traces of launches. A generator is one file here and one line in [`GENERATORS`]; a
+//! preset is a generator with values.
 
 mod daily;
 mod round_robin;
@@ -31,7 +32,8 @@ pub type Generator = Entry<Info>;
 pub static GENERATORS: Registry<Info> =
     Registry { kind: "launch generator", entries: &[&zipf::GENERATOR, &daily::GENERATOR, &round_robin::GENERATOR] };
 
-/// Names for generators with values. The first three are fitted to Table 1 of A2S (docs/papers/a2s.md).
+/// Names for generators with values. The first three are fitted to Table 1 of A2S
+/// (docs/papers/a2s.md).
 pub const PRESETS: &[(&str, &str)] = &[
     ("small", "zipf:apps=13,alpha=2.3"),
     ("medium", "zipf:apps=26,alpha=1.57"),
@@ -88,7 +90,8 @@ impl Popularity {
     }
 }
 
-/// A generator with its parameters, or a preset with some values replaced: `large`, `large:apps=40`.
+/// A generator with its parameters, or a preset with some values replaced: `large`,
+/// `large:apps=40`.
 pub struct LaunchSpec {
     /// The generator with the given parameters, for the trace's provenance.
     text: String,

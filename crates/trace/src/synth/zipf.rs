@@ -1,9 +1,11 @@
 //! What: launches drawn by popularity (Zipf), an app never twice in a row, at a fixed beat.
 //! Why: A2S' workloads: 256 launches, each 20 s in front and 3 s at home.
-//! Source: fitted to A2S (Kim et al. 2017), Table 1: unique apps, average reuse distance (docs/papers/a2s.md).
-//! Deviations: the paper replays sequences of three real users; these traces match only two statistics of them.
-//! Weakness: draws are independent, which is A2S' own assumption; real users are burstier. Conclusions from these traces are
-//! premise-built.
+//! Source: fitted to A2S (Kim et al. 2017), Table 1: unique apps, average reuse distance
+//! (docs/papers/a2s.md).
+//! Deviations: the paper replays sequences of three real users; these traces match only two
+//! statistics of them.
+//! Weakness: draws are independent, which is A2S' own assumption; real users are burstier.
+//! Conclusions from these traces are premise-built.
 
 use super::{Draw, Generator, Info, Popularity, Step};
 use swaplab_vocab::{Kind, Parameter, Params};
@@ -29,7 +31,8 @@ fn generate(params: &Params, draw: &mut Draw) -> Vec<Step> {
     ranks.into_iter().enumerate().map(step).collect()
 }
 
-/// The ranks of `launches` launches of `apps` apps, from 0; no rank twice in a row where there are two.
+/// The ranks of `launches` launches of `apps` apps, from 0; no rank twice in a row where there are
+/// two.
 pub fn ranks(apps: usize, alpha: f64, launches: usize, draw: &mut Draw) -> Vec<usize> {
     let popularity = Popularity::new(apps, alpha);
     let mut ranks: Vec<usize> = Vec::with_capacity(launches);

@@ -1,5 +1,6 @@
-//! Anonymizes a trace for sharing: names are replaced by pseudonyms, and each app's pages are moved to a random address. The order of
-//! references, the adjacency of pages, classes, sizes and the times between events are kept.
+//! Anonymizes a trace for sharing: names are replaced by pseudonyms, and each app's pages are moved
+//! to a random address. The order of references, the adjacency of pages, classes, sizes and the
+//! times between events are kept.
 
 use super::{copy_access, copy_mark, Renaming};
 use crate::builder::TraceBuilder;
@@ -42,7 +43,8 @@ fn splitmix(seed: u64) -> u64 {
 }
 
 impl Renaming for Moved {
-    /// Clip a range at the app's lowest page, because its part below would reveal the address of that page.
+    /// Clip a range at the app's lowest page, because its part below would reveal the address of
+    /// that page.
     fn range(&self, old: Range) -> Range {
         let Some((low, base)) = self.apps.get(old.app as usize).copied() else { return Range { first: 0, pages: 0, ..old } };
         let first = old.first.max(low);

@@ -1,4 +1,5 @@
-//! Merges several traces into one of a single machine. Each becomes an app, and they alternate in proportion to their lengths.
+//! Merges several traces into one of a single machine. Each becomes an app, and they alternate in
+//! proportion to their lengths.
 
 use super::{copy_access, copy_mark, Renaming};
 use crate::builder::TraceBuilder;

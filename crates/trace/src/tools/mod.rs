@@ -1,4 +1,5 @@
-//! Tools that derive a trace from others: slices, merges, anonymized copies. All use the builder, so pages get new indices.
+//! Tools that derive a trace from others: slices, merges, anonymized copies. All use the builder,
+//! so pages get new indices.
 
 mod anonymise;
 mod merge;

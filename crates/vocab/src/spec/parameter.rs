@@ -14,7 +14,8 @@ pub struct Parameter {
     pub default: &'static str,
     /// A line of description for `swaplab list`.
     pub meaning: &'static str,
-    /// The setting of a kernel or of Android that the parameter represents. `recommend` changes only parameters with a setting.
+    /// The setting of a kernel or of Android that the parameter represents. `recommend` changes
+    /// only parameters with a setting.
     pub setting: Option<Setting>,
 }
 
@@ -165,7 +166,8 @@ impl Kind {
     }
 }
 
-/// Serializes `name`, `kind`, `default` and `meaning`; `low` and `high` or `choices` if the kind has them; `setting` if there is one.
+/// Serializes `name`, `kind`, `default` and `meaning`; `low` and `high` or `choices` if the kind
+/// has them; `setting` if there is one.
 impl Serialize for Parameter {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let mut row = serializer.serialize_map(None)?;

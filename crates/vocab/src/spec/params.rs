@@ -6,8 +6,8 @@ use crate::{unknown_key, BadInput, Memory, Result};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-/// Every parameter of an entry with its value, given or default. The accessors panic on a name or a type that the entry does not have,
-/// because that is a bug, not bad input.
+/// Every parameter of an entry with its value, given or default. The accessors panic on a name or a
+/// type that the entry does not have, because that is a bug, not bad input.
 #[derive(Clone, Debug)]
 pub struct Params {
     owner: &'static str,
@@ -24,7 +24,8 @@ struct ParamValue {
 }
 
 impl Params {
-    /// Resolve the values of `spec`, with defaults for parameters that it does not give. `owner` is the entry's key.
+    /// Resolve the values of `spec`, with defaults for parameters that it does not give. `owner` is
+    /// the entry's key.
     pub fn resolve(owner: &'static str, parameters: &'static [Parameter], spec: &Spec) -> Result<Params> {
         if let Some(stranger) = spec.values.keys().find(|name| !parameters.iter().any(|p| p.name == **name)) {
             return Err(unknown_key(owner, "parameter", stranger, parameters.iter().map(|p| p.name)));
@@ -79,7 +80,8 @@ impl Params {
         }
     }
 
-    /// The value of a [`Kind::Number`](super::Kind::Number) or a [`Kind::Integer`](super::Kind::Integer).
+    /// The value of a [`Kind::Number`](super::Kind::Number) or a
+    /// [`Kind::Integer`](super::Kind::Integer).
     pub fn number(&self, name: &str) -> f64 {
         match self.values[self.at(name)].typed {
             Typed::Number(number) => number,
@@ -147,7 +149,8 @@ impl Params {
     }
 }
 
-/// Serializes a table from name to value, for documents: numbers as numbers, sizes as written, `inf` as a text.
+/// Serializes a table from name to value, for documents: numbers as numbers, sizes as written,
+/// `inf` as a text.
 impl Serialize for Params {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let mut table = serializer.serialize_map(Some(self.values.len()))?;

@@ -1,4 +1,5 @@
-//! The text form of a [`Spec`]: `KEY` or `KEY:name=value,name=value`. Lists are `[a;b]`, and values that contain commas are quoted.
+//! The text form of a [`Spec`]: `KEY` or `KEY:name=value,name=value`. Lists are `[a;b]`, and values
+//! that contain commas are quoted.
 
 use super::{Spec, Value};
 use crate::{BadInput, Result};
@@ -32,8 +33,9 @@ impl FromStr for Spec {
 
 const CLOSED: &str = "a value such as 64MiB, [1;2] or \"a,b\"";
 
-/// Split into key and arguments. A key may contain colons (`./mine.py:Mine`, `s3://bucket/trace.slt`), the name of a parameter may not:
-/// the key ends at the last colon before the first `=`.
+/// Split into key and arguments. A key may contain colons (`./mine.py:Mine`,
+/// `s3://bucket/trace.slt`), the name of a parameter may not: the key ends at the last colon before
+/// the first `=`.
 fn split(text: &str) -> (&str, &str) {
     match text.find('=') {
         Some(equals) => match text[..equals].rfind(':') {
@@ -55,7 +57,8 @@ fn value_at_front(text: &str) -> std::result::Result<(Value, &str), &'static str
     }
 }
 
-/// Parse a list, a quoted text, or a plain text that ends before one of `ends`. Returns it and the remaining text.
+/// Parse a list, a quoted text, or a plain text that ends before one of `ends`. Returns it and the
+/// remaining text.
 fn element<'a>(text: &'a str, ends: &[char]) -> std::result::Result<(Value, &'a str), &'static str> {
     match text.chars().next() {
         Some('"') => quoted(&text[1..]),
@@ -85,7 +88,8 @@ fn element<'a>(text: &'a str, ends: &[char]) -> std::result::Result<(Value, &'a 
     }
 }
 
-/// Parse a quoted text up to the closing quote; a backslash escapes the next character. Returns it and the remaining text.
+/// Parse a quoted text up to the closing quote; a backslash escapes the next character. Returns it
+/// and the remaining text.
 fn quoted(text: &str) -> std::result::Result<(Value, &str), &'static str> {
     let (mut value, mut escaped) = (String::new(), false);
     for (at, c) in text.char_indices() {

@@ -4,8 +4,8 @@ use super::{Parameter, Params, Spec};
 use crate::{unknown_key, BadInput, Result};
 use serde::{Serialize, Serializer};
 
-/// An entry of a registry. As JSON it is a row of `swaplab list KIND --json`, in which the members of `info` are on the same level as the
-/// others.
+/// An entry of a registry. As JSON it is a row of `swaplab list KIND --json`, in which the members
+/// of `info` are on the same level as the others.
 #[derive(Debug, Serialize)]
 pub struct Entry<I: 'static> {
     pub key: &'static str,
@@ -34,7 +34,8 @@ pub struct Resolved<I: 'static> {
     pub params: Params,
 }
 
-// Implemented by hand, because derived implementations would require the same traits of `I`, which is only referenced.
+// Implemented by hand, because derived implementations would require the same traits of `I`, which
+// is only referenced.
 impl<I> Clone for Resolved<I> {
     fn clone(&self) -> Resolved<I> {
         Resolved { entry: self.entry, params: self.params.clone() }

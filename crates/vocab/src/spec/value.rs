@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A key of a registry with parameters, as written by a user. The text `KEY:name=value,name=value` and the table
-/// `{ key = "KEY", name = value }` mean the same.
+/// A key of a registry with parameters, as written by a user. The text `KEY:name=value,name=value`
+/// and the table `{ key = "KEY", name = value }` mean the same.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Spec {
     pub key: String,
     pub values: BTreeMap<String, Value>,
 }
 
-/// The value of a parameter as written. In the text form every scalar is a [`Value::Text`]; the parameter's [`Kind`](super::Kind)
-/// parses it.
+/// The value of a parameter as written. In the text form every scalar is a [`Value::Text`]; the
+/// parameter's [`Kind`](super::Kind) parses it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Switch(bool),

@@ -1,10 +1,12 @@
-"""Recommendation of kernel and Android settings from finished runs: the effect of each varied setting, and a better value if the evidence
-shows one.
+"""Recommendation of kernel and Android settings from finished runs: the effect of each varied
+setting, and a better value if the evidence shows one.
 
-A setting's value is compared with the baseline's between options that differ in nothing else, unit by unit (a user, a trace, an app). Two
-swap schemes or killers are compared with equal settings of their own, as far as both have these and such options were tried. It is
-recommended only if the interval of the change lies below 0. Intervals hold for all comparisons of a call together (Bonferroni's
-correction), so that a comparison of many values does not lead to a recommendation by chance.
+A setting's value is compared with the baseline's between options that differ in nothing else, unit
+by unit (a user, a trace, an app). Two swap schemes or killers are compared with equal settings of
+their own, as far as both have these and such options were tried. It is recommended only if the
+interval of the change lies below 0. Intervals hold for all comparisons of a call together
+(Bonferroni's correction), so that a comparison of many values does not lead to a recommendation by
+chance.
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ from swaplab.core.statistics import FEWEST, LEVEL, student
 
 __all__ = ["Recommendation", "recommend"]
 
-#: By value of a setting, path of an outcome and unit: pairs of figures, the first with the reference's value of the setting, the second
-#: with this value and nothing else changed.
+#: By value of a setting, path of an outcome and unit: pairs of figures, the first with the
+#: reference's value of the setting, the second with this value and nothing else changed.
 Compared = dict[str, dict[str, dict[str, list[tuple[float, float]]]]]
 
 
@@ -39,10 +41,11 @@ def recommend(
 ) -> Recommendation:
     """Recommend settings from named documents.
 
-    `goal`: path of the outcome to lower (default: the first that the runs have). `baseline`: name of the option in use now (default: the
-    first of the first run). `each_draw`: of one recorded user, each draw of the apps' sizes is a unit. `only_from_baseline`: a value that
-    was tried with all else as in the baseline is compared there only, not under other conditions, too. Raises BadInput for runs of
-    different kinds, or runs in which no setting differs.
+    `goal`: path of the outcome to lower (default: the first that the runs have). `baseline`: name
+    of the option in use now (default: the first of the first run). `each_draw`: of one recorded
+    user, each draw of the apps' sizes is a unit. `only_from_baseline`: a value that was tried with
+    all else as in the baseline is compared there only, not under other conditions, too. Raises
+    BadInput for runs of different kinds, or runs in which no setting differs.
     """
     tried = options([document for _, document in runs], each_draw)
     if len({option.kind for option in tried}) > 1:
@@ -87,9 +90,11 @@ def recommend(
 
 
 def effect(path: str, pairs: Mapping[str, Sequence[tuple[float, float]]], level: float) -> Effect:
-    """Compute the mean change from the first to the second figure of pairs, in percent of the first ones' mean, and its interval.
+    """Compute the mean change from the first to the second figure of pairs, in percent of the first
+    ones' mean, and its interval.
 
-    `pairs`: by unit. Several pairs of one unit, under different conditions, are averaged and count as one. `level`: of the interval.
+    `pairs`: by unit. Several pairs of one unit, under different conditions, are averaged and count
+    as one. `level`: of the interval.
     """
     if not pairs:
         return Effect(path=path, percent=None, low=None, high=None, n=0)
@@ -122,7 +127,8 @@ def _goal(tried: list[Option], wanted: str | None) -> str:
 
 
 def _reference(tried: list[Option], now: Option, name: str) -> str | None:
-    """Return the reference value of a setting: the baseline's, else that of the first option with this setting.
+    """Return the reference value of a setting: the baseline's, else that of the first option with
+    this setting.
 
     A baseline may have no such setting, such as the size of a zRAM that it does not use.
     """
@@ -130,10 +136,13 @@ def _reference(tried: list[Option], now: Option, name: str) -> str | None:
 
 
 def _pairs(tried: list[Option], now: Option, reference: str | None, name: str) -> list[tuple[Option, Option]]:
-    """List the pairs of options that differ in one setting alone; the first has the reference's value."""
+    """List the pairs of options that differ in one setting alone; the first has the reference's
+    value.
+    """
 
     def rest(option: Option) -> str:
-        # Settings of a scheme or killer have no effect under another one, so they are ignored when the choice itself is compared.
+        # Settings of a scheme or killer have no effect under another one, so they are ignored when
+        # the choice itself is compared.
         ignored = {setting for setting, owner in option.owner.items() if owner == name}
         settings = sorted((key, value) for key, value in option.settings.items() if key != name and key not in ignored)
         other_parameters = sorted((choice, text) for choice, text in option.other_parameters.items() if choice != name)
@@ -156,7 +165,8 @@ def _of_baseline(
 ) -> list[tuple[Option, Option]]:
     """Keep the pairs that start at the baseline, for the values that have any.
 
-    `references`: the values of the choice's own settings, which the second option must have if the baseline has none.
+    `references`: the values of the choice's own settings, which the second option must have if the
+    baseline has none.
     """
 
     def is_single(old: Option, option: Option) -> bool:
@@ -179,7 +189,8 @@ def _compared(pairs: list[tuple[Option, Option]], name: str) -> Compared:
 
 
 def _nearest(options_before: list[Option], option: Option, now: Option, name: str) -> list[Option]:
-    """Return those options whose settings of the scheme or killer `name` are the same as in `option`, else the baseline's, else all.
+    """Return those options whose settings of the scheme or killer `name` are the same as in
+    `option`, else the baseline's, else all.
 
     Without this, no swap would be compared with the mean over all sizes of zram that were tried.
     """
@@ -192,7 +203,9 @@ def _nearest(options_before: list[Option], option: Option, now: Option, name: st
 
 
 def _advice(name: str, now: Option, reference: str | None, values: Compared, aim: str, level: float) -> SettingAdvice:
-    """Compare every value of one setting with the reference's, and choose the value to set, if any."""
+    """Compare every value of one setting with the reference's, and choose the value to set, if
+    any.
+    """
     effects = {
         value: {outcome.path: effect(outcome.path, by_path[outcome.path], level) for outcome in OUTCOMES if outcome.path in by_path}
         for value, by_path in values.items()
@@ -236,7 +249,9 @@ def _meet(first: Effect, second: Effect) -> bool:
 
 
 def _together(tried: list[Option], now: Option, chosen: Mapping[str, str]) -> Together | None:
-    """Compute the effect of all chosen values at once, if a run tried them together; single effects need not add up."""
+    """Compute the effect of all chosen values at once, if a run tried them together; single effects
+    need not add up.
+    """
     wanted = {**now.settings, **chosen}
     for option in tried:
         if all(option.settings.get(name) == value for name, value in wanted.items() if name in chosen or name not in now.owner):
@@ -257,7 +272,8 @@ def _together(tried: list[Option], now: Option, chosen: Mapping[str, str]) -> To
 def _diff(advice: Sequence[SettingAdvice], now: Option, tried: Sequence[Option]) -> str:
     """Format the recommended changes like `diff -u`; empty if nothing is recommended.
 
-    A setting of a scheme that is neither in use nor recommended is left out, as it would have no effect.
+    A setting of a scheme that is neither in use nor recommended is left out, as it would have no
+    effect.
     """
     chosen = {setting.name: setting.recommended for setting in advice if setting.recommended is not None}
     owners = {setting: owner for option in tried for setting, owner in option.owner.items()}

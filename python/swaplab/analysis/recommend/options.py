@@ -1,7 +1,9 @@
-"""The options that runs tried: their settings, the conditions that they ran under, and their outcomes unit by unit.
+"""The options that runs tried: their settings, the conditions that they ran under, and their
+outcomes unit by unit.
 
-A unit is one independent observation: a user (a launch sequence, and its seed if it is generated), a trace, or an app on a real kernel.
-Several launches of one user, or several memory sizes of one trace, are not independent of each other.
+A unit is one independent observation: a user (a launch sequence, and its seed if it is generated),
+a trace, or an app on a real kernel. Several launches of one user, or several memory sizes of one
+trace, are not independent of each other.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from swaplab.core.model import Document, Experiment, Kind, Row
 class Option:
     """A combination of settings that a run tried.
 
-    The fields up to `conditions` are those of `Settings`; `outcomes` has each unit's figures by the outcome's path, in the outcome's unit.
+    The fields up to `conditions` are those of `Settings`; `outcomes` has each unit's figures by the
+    outcome's path, in the outcome's unit.
     """
 
     name: str
@@ -37,8 +40,8 @@ class Option:
 def options(documents: Sequence[Document], each_draw: bool = False) -> list[Option]:
     """List every option of the runs. An option that two runs tried has the units of both.
 
-    `each_draw`: of one recorded user, each draw of the apps' sizes is a unit. Rows that are invalid or below what the trace's filter
-    allows are left out.
+    `each_draw`: of one recorded user, each draw of the apps' sizes is a unit. Rows that are invalid
+    or below what the trace's filter allows are left out.
     """
     return list(_joined(option for document in documents for option in _of(document, each_draw)))
 

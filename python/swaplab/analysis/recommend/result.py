@@ -14,9 +14,11 @@ class _Typed(BaseModel):
 
 
 class Effect(_Typed):
-    """The change of an outcome with its interval, in percent of the reference's mean, or in the outcome's unit if that is 0 (`absolute`).
+    """The change of an outcome with its interval, in percent of the reference's mean, or in the
+    outcome's unit if that is 0 (`absolute`).
 
-    `n` is the number of units; `low` and `high` are None if there are too few of them for an interval.
+    `n` is the number of units; `low` and `high` are None if there are too few of them for an
+    interval.
     """
 
     path: str
@@ -56,7 +58,8 @@ class ValueEffects(_Typed):
 class SettingAdvice(_Typed):
     """The advice on a setting.
 
-    `now`: the baseline's value, None if it has no such setting. `reference`: the value that the others are compared with.
+    `now`: the baseline's value, None if it has no such setting. `reference`: the value that the
+    others are compared with.
     """
 
     name: str
@@ -76,7 +79,9 @@ class Together(_Typed):
 
 
 class Recommendation(_Typed):
-    """The recommended settings. `goal`: path of the outcome to lower. Intervals hold at `confidence` for all `comparisons` together."""
+    """The recommended settings. `goal`: path of the outcome to lower. Intervals hold at
+    `confidence` for all `comparisons` together.
+    """
 
     document: Literal["recommendation"] = "recommendation"
     kind: Kind

@@ -1,6 +1,8 @@
-"""The settings of a row's machine that a vendor can change, by the names of the kernel and of Android.
+"""The settings of a row's machine that a vendor can change, by the names of the kernel and of
+Android.
 
-The registry says which parameter of a policy, scheme or killer represents which setting, so a new parameter needs no change here.
+The registry says which parameter of a policy, scheme or killer represents which setting, so a new
+parameter needs no change here.
 """
 
 from __future__ import annotations
@@ -23,11 +25,12 @@ MINFREE = "sys.lmk.minfree_levels"
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of one row. Two options are compared only if their `other_parameters` and `conditions` are equal.
+    """The settings of one row. Two options are compared only if their `other_parameters` and
+    `conditions` are equal.
 
-    `values`: value by setting name. `owner`: by setting name, the choice (scheme or killer) that the setting belongs to.
-    `other_parameters`: by choice, those of its parameters that represent no setting, as JSON. `conditions`: everything else about the run,
-    as JSON.
+    `values`: value by setting name. `owner`: by setting name, the choice (scheme or killer) that
+    the setting belongs to. `other_parameters`: by choice, those of its parameters that represent no
+    setting, as JSON. `conditions`: everything else about the run, as JSON.
     """
 
     values: dict[str, str]
@@ -71,13 +74,16 @@ def settings_of(row: Row, experiment: Experiment) -> Settings:
             values[name] = key
             other_parameters[name] = rest
         else:
-            # None of its parameters represents a setting, so its whole text is the value of the choice.
+            # None of its parameters represents a setting, so its whole text is the value of the
+            # choice.
             values[name] = text
     return Settings(values, owner, other_parameters, json.dumps([policy_rest, _surroundings(row, experiment)], sort_keys=True))
 
 
 def _collect(text: str, registry: dict[str, Entry], values: dict[str, str], owner: dict[str, str], choice: str | None) -> str:
-    """Add the parameters of `text` that represent a setting to `values`. Returns the other parameters as JSON."""
+    """Add the parameters of `text` that represent a setting to `values`. Returns the other
+    parameters as JSON.
+    """
     key, given = parts_of(text)
     entry = registry.get(key)
     if entry is None:
@@ -99,7 +105,9 @@ def _collect(text: str, registry: dict[str, Entry], values: dict[str, str], owne
 
 
 def _written(setting: str, value: str) -> str:
-    """Convert a value to the form of the kernel's file: zRAM's write-back budget in pages of 4 KiB, an unlimited pool as 0."""
+    """Convert a value to the form of the kernel's file: zRAM's write-back budget in pages of 4 KiB,
+    an unlimited pool as 0.
+    """
     if value == "unlimited":
         return "0" if setting.endswith("/mem_limit") else value
     if setting.endswith("/writeback_limit"):

@@ -1,4 +1,6 @@
-"""`swaplab papers`: the claims of papers with swaplab's figures for them, and models from papers."""
+"""`swaplab papers`: the claims of papers with swaplab's figures for them, and models from
+papers.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""`swaplab papers check`, `sensitivity` and `ablation`: every claim of the papers, what comes out here, what holds in every phone, and what
-each mechanism of the phone does."""
+"""`swaplab papers check`, `sensitivity` and `ablation`: every claim of the papers, what comes out
+here, what holds in every phone, and what each mechanism of the phone does."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ def check(
         print(f"{claim.paper}: {claim.claim}")
         print(f"    published {claim.published}; ours {claim.ours or '-'}; {claim.verdict}: {claim.why}")
     verdicts = [claim.verdict for claim in checked.claims]
-    # Arithmetic, premise-built and inconsistent claims are not successes, so they are counted separately.
+    # Arithmetic, premise-built and inconsistent claims are not successes, so they are counted
+    # separately.
     print(f"{len(verdicts)} claims: " + ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts)))
 
 
@@ -70,7 +71,9 @@ def ablation(
     write: Annotated[bool, typer.Option("--write", help="Also put the table into papers/ablation/README.md.")] = False,
     as_json: o.Json = False,
 ) -> None:
-    """Switch each mechanism of the simulated phone alone and show what launches, kills and traffic make of it."""
+    """Switch each mechanism of the simulated phone alone and show what launches, kills and traffic
+    make of it.
+    """
     with bar("switching mechanisms") as listener:
         result = ablated.ablation(ablated.wanted_of(), seeds, listener=listener)
     table = ablated.markdown(result)
@@ -88,7 +91,9 @@ def sensitivity(
     write: Write = False,
     as_json: o.Json = False,
 ) -> None:
-    """Vary each assumed parameter of the phone over its range, and print which conclusions hold over all ranges."""
+    """Vary each assumed parameter of the phone over its range, and print which conclusions hold
+    over all ranges.
+    """
     with bar(f"varying {name}") as listener:
         result = varied.sensitivity(name, varied.wanted_of(name), seeds, listener=listener)
     if write:

@@ -41,7 +41,9 @@ def energy(
     output: Annotated[Path | None, typer.Option("-o", "--output", metavar="DIR", help="Write a folder with report.html here.")] = None,
     as_json: o.Json = False,
 ) -> None:
-    """Compute the energy of DRAM-backed swap, flash and NVM with Direct Read, by equations (1)-(14) of DR.Swap."""
+    """Compute the energy of DRAM-backed swap, flash and NVM with Direct Read, by equations (1)-(14)
+    of DR.Swap.
+    """
     seconds = _core.span_seconds("--length", length)
     schemes = _SCHEMES.validate_json(_core.energy(swap_size, seconds, swap_ins, direct_reads, swap_outs, lines, mode))
     dram = schemes["dram"].total_j
@@ -59,7 +61,8 @@ def energy(
     if output is not None:
         write_result(result, output, "energy")
     if as_json:
-        # The result follows from the paper's constants: over 99 % of DRAM's and NVM's energy is background power.
+        # The result follows from the paper's constants: over 99 % of DRAM's and NVM's energy is
+        # background power.
         print(json.dumps(result.model_dump() | {"verdict": "arithmetic"}, indent=2))
         return
     names = tuple(EnergyParts.model_fields)

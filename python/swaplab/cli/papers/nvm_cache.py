@@ -1,4 +1,6 @@
-"""`swaplab papers nvm-cache`: accesses that reach storage behind an NVM cache (Kim and Bahn, Section IV)."""
+"""`swaplab papers nvm-cache`: accesses that reach storage behind an NVM cache (Kim and Bahn,
+Section IV).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`swaplab trace analyze`: distribution of accesses over data, and swap's share of accesses (Kim and Bahn, Section II)."""
+"""`swaplab trace analyze`: distribution of accesses over data, and swap's share of accesses (Kim
+and Bahn, Section II).
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def analyze(
     output: Annotated[Path | None, typer.Option("-o", "--output", metavar="DIR", help="Write a folder with report.html here.")] = None,
     as_json: o.Json = False,
 ) -> None:
-    """Analyze accesses: rank distribution, top shares, single accesses, partitions, swap compared with no swap."""
+    """Analyze accesses: rank distribution, top shares, single accesses, partitions, swap compared
+    with no swap.
+    """
     with bar(f"analyzing {path_for_message(trace.name)}") as listener:
         text = _core.trace_analyze(trace, reading_of(reading_json(o.reading(format, pages), trace), ranges, filefrag), listener)
     document = flat(text)
@@ -48,7 +52,9 @@ def analyze(
 
 
 def flat(text: str) -> dict[str, object]:
-    """Flatten the core's result to the keys of `--json`: the figures of accesses are moved to the top level."""
+    """Flatten the core's result to the keys of `--json`: the figures of accesses are moved to the
+    top level.
+    """
     document = json.loads(text)
     return {**document, **(document["accesses"] or {"accesses": None})}
 

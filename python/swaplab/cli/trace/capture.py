@@ -71,10 +71,12 @@ def capture(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Blocks: print every change to the machine and make none.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Blocks: print one JSON document, to standard error.")] = False,
 ) -> None:
-    """Run CMD and write the trace of the pages that it touches; its output and exit code are passed through.
+    """Run CMD and write the trace of the pages that it touches; its output and exit code are passed
+    through.
 
-    Hits of a 16-page LRU filter are dropped (none with --cache), so replays are valid from 128 frames up. The filter's error is measured
-    and stored. Pages that the kernel reads or writes for the program are recorded as well.
+    Hits of a 16-page LRU filter are dropped (none with --cache), so replays are valid from 128
+    frames up. The filter's error is measured and stored. Pages that the kernel reads or writes for
+    the program are recorded as well.
     """
     page_options = {
         "--arch": arch,
@@ -132,7 +134,9 @@ def _pages(plan: Plan) -> int:
 
 
 def _blocks(plan: block.BlockPlan, dry_run: bool, as_json: bool) -> int:
-    """Record completed block requests of CMD, which runs in a memory control group with its own swap area."""
+    """Record completed block requests of CMD, which runs in a memory control group with its own
+    swap area.
+    """
     require(block.NEEDS, "trace capture --method block")
     with Machine(dry_run=dry_run, say=print if dry_run else lambda line: None).opened() as machine:
         counted, code = block.capture(plan, machine)

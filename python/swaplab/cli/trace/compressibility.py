@@ -1,4 +1,6 @@
-"""`swaplab trace sample-compressibility`: the compressibility of running programs' memory, for compressing schemes."""
+"""`swaplab trace sample-compressibility`: the compressibility of running programs' memory, for
+compressing schemes.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def sample_compressibility(
     seed: o.Seed = 0,
     as_json: o.Json = False,
 ) -> None:
-    """Compress anonymous pages of running programs and write the distribution of their compressed sizes."""
+    """Compress anonymous pages of running programs and write the distribution of their compressed
+    sizes.
+    """
     if '"' in source or "\\" in source or not source.strip():
         raise BadInput(f"--source: {source!r}; expected some words without quotes or backslashes")
     try_output(output)

@@ -63,7 +63,9 @@ def anonymise(
     pages: o.Pages = None,
     as_json: o.Json = False,
 ) -> None:
-    """Write a trace without names and addresses: pages are renumbered, and policies behave as before."""
+    """Write a trace without names and addresses: pages are renumbered, and policies behave as
+    before.
+    """
     refuse_overwrite(output, [trace])
     with bar(f"anonymising {path_for_message(trace.name)}") as listener:
         text = _core.trace_anonymise(trace, reading_json(o.reading(format, pages), trace), seed, output, listener)

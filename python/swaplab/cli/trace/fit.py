@@ -32,7 +32,9 @@ def app(
     format: o.Format = None,
     as_json: o.Json = False,
 ) -> None:
-    """Fit app models (launch and resume sets, sizes, shares) to captures; validate them on each last resume."""
+    """Fit app models (launch and resume sets, sizes, shares) to captures; validate them on each
+    last resume.
+    """
     refuse_overwrite(output, traces)
     try_output(output)
     with bar(f"reading {path_for_message(traces[0].name)}") as listener:
@@ -61,7 +63,9 @@ def phone(
     format: o.Format = None,
     as_json: o.Json = False,
 ) -> None:
-    """Fit apps and memory of a simulated phone to a recording; show the errors on it and on other recordings."""
+    """Fit apps and memory of a simulated phone to a recording; show the errors on it and on other
+    recordings.
+    """
     refuse_overwrite(output, [recording, *predict])
     try_output(output)
     reading = reading_json(o.reading(format), recording)

@@ -1,4 +1,6 @@
-"""The active swap area of a scheme, and the memory that it takes in addition to the apps' memory."""
+"""The active swap area of a scheme, and the memory that it takes in addition to the apps'
+memory.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +20,23 @@ class Paging:
 
     #: Shared memory that emulates NVM.
     nvm_bytes: int
-    #: Maximum of the pager's tables and buffers. The group's limit is raised by it, so that the apps can use their full DRAM budgets.
+    #: Maximum of the pager's tables and buffers. The group's limit is raised by it, so that the
+    #: apps can use their full DRAM budgets.
     allowance_bytes: int
-    #: Returns the current anonymous memory that the pager does not manage, most of which is its own.
+    #: Returns the current anonymous memory that the pager does not manage, most of which is its
+    #: own.
     own_bytes: Callable[[], int]
 
 
 @dataclass(frozen=True)
 class Area:
-    """The active swap area, if any, and the memory that it takes in addition to the apps' memory."""
+    """The active swap area, if any, and the memory that it takes in addition to the apps'
+    memory.
+    """
 
     path: str | None
-    #: Maximum DRAM of the area, known before the run; `run.kernel.pool = "within"` subtracts it from the apps' limit.
+    #: Maximum DRAM of the area, known before the run; `run.kernel.pool = "within"` subtracts it
+    #: from the apps' limit.
     reserved_bytes: int = 0
     #: DRAM that its pool or RAM disk takes, read while the area is on.
     pool_bytes: Callable[[], int] = zero_bytes

@@ -1,7 +1,9 @@
-"""Capture of block traces: ftrace records completed requests while a program runs in a memory control group with its own swap area.
+"""Capture of block traces: ftrace records completed requests while a program runs in a memory
+control group with its own swap area.
 
-Requests are counted when they complete, because a full queue issues a request twice. Requests to the swap area are recognized by the
-device's number and the area's sectors, which are in the first lines of the trace.
+Requests are counted when they complete, because a full queue issues a request twice. Requests to
+the swap area are recognized by the device's number and the area's sectors, which are in the first
+lines of the trace.
 """
 
 from __future__ import annotations
@@ -54,7 +56,8 @@ def extents(path: str) -> Extents:
         sectors = int(Path(f"/sys/class/block/{Path(path).name}/size").read_text())
         return Extents(f"{os.major(status.st_rdev)},{os.minor(status.st_rdev)}", ((0, sectors),))
     rows = re.findall(r"^\s*\d+:\s*\d+\.\.\s*\d+:\s*(\d+)\.\.\s*(\d+):", command("filefrag", "-b512", "-v", path), re.MULTILINE)
-    # Requests refer to the disk and its sectors, but the file's sectors are relative to its partition.
+    # Requests refer to the disk and its sectors, but the file's sectors are relative to its
+    # partition.
     home = block_device(path)
     start = int((home / "start").read_text()) if (home / "start").exists() else 0
     disk = (disk_of(home) / "dev").read_text().strip().replace(":", ",")
@@ -105,7 +108,9 @@ class Counted:
 
 
 def capture(plan: BlockPlan, machine: Machine) -> tuple[Counted | None, int]:
-    """Run the command and write its trace. Returns the traffic (None in a dry run) and the command's exit code."""
+    """Run the command and write its trace. Returns the traffic (None in a dry run) and the
+    command's exit code.
+    """
     if plan.device not in DEVICES:
         raise BadInput(f"--swap: '{plan.device}'; expected one of: {' '.join(DEVICES)}")
     try_output(plan.output)
@@ -118,7 +123,8 @@ def capture(plan: BlockPlan, machine: Machine) -> tuple[Counted | None, int]:
         area = extents(path)
         _flush(path)
         with events.recording(machine, plan.buffer_kilobytes) as recording:
-            # A swap request in flight at the start or end would be in the trace but not in the counters, or vice versa.
+            # A swap request in flight at the start or end would be in the trace but not in the
+            # counters, or vice versa.
             before = _between_swaps(group, path, recording.clear)[0]
             with undisturbed():
                 program = subprocess.Popen(plan.command, preexec_fn=group.enter)  # noqa: PLW1509
@@ -153,7 +159,9 @@ def _flush(path: str) -> None:
 
 
 def _wait(program: subprocess.Popen[bytes]) -> int:
-    """Wait for the program and return its exit code. Ctrl-C ends the program, and the capture continues with its trace so far."""
+    """Wait for the program and return its exit code. Ctrl-C ends the program, and the capture
+    continues with its trace so far.
+    """
     try:
         code = program.wait()
     except KeyboardInterrupt:
@@ -164,10 +172,11 @@ def _wait(program: subprocess.Popen[bytes]) -> int:
 
 
 def _between_swaps(group: cgroup.Group, path: str, action: Callable[[], T]) -> tuple[counters.Sample, T]:
-    """Perform `action` while no swap request is in flight: nothing was swapped for half a second before it and during it.
+    """Perform `action` while no swap request is in flight: nothing was swapped for half a second
+    before it and during it.
 
-    Returns the counters at that time and the result. If the machine swaps continuously, `action` is performed anyway after the last try;
-    the difference then shows in the counters.
+    Returns the counters at that time and the result. If the machine swaps continuously, `action` is
+    performed anyway after the last try; the difference then shows in the counters.
     """
     sample = counters.Sample.take(group, path)
     for _ in range(40):

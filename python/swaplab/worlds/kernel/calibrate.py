@@ -1,11 +1,14 @@
-"""Calibration: a cost model fitted to microbenchmarks predicts the launch and switch times that the protocol measures, as in SwapBench's
-cross-validation. Every row reports the error of the prediction.
+"""Calibration: a cost model fitted to microbenchmarks predicts the launch and switch times that the
+protocol measures, as in SwapBench's cross-validation. Every row reports the error of the
+prediction.
 
-Model: the time of a switch is the app's time with all pages resident, that of a launch its time without memory pressure. Added to it are
-costs (`COSTS`, non-negative) for each page that was swapped in, swapped out or refaulted from a file meanwhile, and for each wait for
-the swap area or for a file (a major fault; readahead brings other pages with it).
-The base times are measured with one app at a time; the costs on three small instances of `swaplab-app` under the scheme, by least
-squares on the logarithm of the ratio. The predicted visits are not part of the fit; the prediction uses only their page counts.
+Model: the time of a switch is the app's time with all pages resident, that of a launch its time
+without memory pressure. Added to it are costs (`COSTS`, non-negative) for each page that was
+swapped in, swapped out or refaulted from a file meanwhile, and for each wait for the swap area or
+for a file (a major fault; readahead brings other pages with it).
+The base times are measured with one app at a time; the costs on three small instances of
+`swaplab-app` under the scheme, by least squares on the logarithm of the ratio. The predicted visits
+are not part of the fit; the prediction uses only their page counts.
 """
 
 from __future__ import annotations
@@ -22,7 +25,8 @@ from swaplab.worlds.kernel.stage import Place, repeat, stage
 MIB = 2**20
 #: Requests to the resident app whose median is its base time.
 REQUESTS = 9
-#: Bytes written between requests, to evict the app from the processor's caches as other apps would while its pages stay resident.
+#: Bytes written between requests, to evict the app from the processor's caches as other apps would
+#: while its pages stay resident.
 CACHES = 128 * MIB
 #: Visits that moved fewer pages are not used in the fit.
 FEW_PAGES = 32
@@ -58,9 +62,11 @@ def own_times(place: Place, of: Configuration) -> Own:
 
 
 def microbenchmark(of: Configuration) -> Configuration:
-    """Return the configuration of the microbenchmark: three instances of `swaplab-app`, together much larger than the processor's caches.
+    """Return the configuration of the microbenchmark: three instances of `swaplab-app`, together
+    much larger than the processor's caches.
 
-    Their resume sets are 10, 30 and 60 % of their pages; 50, 25 and 10 % are file-backed; runs of adjacent pages are 32, 8 and 2 long.
+    Their resume sets are 10, 30 and 60 % of their pages; 50, 25 and 10 % are file-backed; runs of
+    adjacent pages are 32, 8 and 2 long.
     """
     shape = {"footprint": f"{MICRO // MIB}MiB", "launch_set": "1", "work": "200"}
     kinds = enumerate((("0.1", "0.5", "32"), ("0.3", "0.25", "8"), ("0.6", "0.1", "2")))
@@ -79,7 +85,9 @@ def microbenchmark(of: Configuration) -> Configuration:
 
 
 def page_costs(place: Place, of: Configuration, own: Own) -> Costs:
-    """Measure the costs in ns of a page swapped in, swapped out and refaulted, and of waits, with the microbenchmark under its scheme."""
+    """Measure the costs in ns of a page swapped in, swapped out and refaulted, and of waits, with
+    the microbenchmark under its scheme.
+    """
     return fit(repeat(place, of).visits, own)
 
 
@@ -102,7 +110,8 @@ def base_ms(visit: Visit, own: Own) -> float:
 
 
 def fit(visits: list[Visit], own: Own) -> Costs:
-    """Fit non-negative costs by least squares on the logarithm of the ratio: predictions of half and twice the measured time weigh equally.
+    """Fit non-negative costs by least squares on the logarithm of the ratio: predictions of half
+    and twice the measured time weigh equally.
 
     The cost is None for a kind of which no visit had any.
     """
@@ -122,7 +131,9 @@ def fit(visits: list[Visit], own: Own) -> Costs:
 
 
 def errors(visits: list[Visit], own: Own, costs: Costs) -> dict[str, float | None]:
-    """Compute the errors of the predictions for these visits: the median of |predicted - measured| / measured in percent."""
+    """Compute the errors of the predictions for these visits: the median of |predicted - measured|
+    / measured in percent.
+    """
     wrong: dict[str, list[float]] = {"switch": [], "launch": []}
     for visit in visits:
         pages = zip(COSTS, moved(visit), strict=True)

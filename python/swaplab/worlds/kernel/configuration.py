@@ -1,4 +1,6 @@
-"""One configuration of a run: a design at a point of the experiment, fully resolved before the machine is changed."""
+"""One configuration of a run: a design at a point of the experiment, fully resolved before the
+machine is changed.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ class Configuration:
 
     @classmethod
     def of(cls, point: int, experiment: Experiment, design: Design, apps: list[App]) -> Configuration:
-        """Resolve the design's scheme, killer and app policy. Raises BadInput for invalid ones, and for a swap area without a size."""
+        """Resolve the design's scheme, killer and app policy. Raises BadInput for invalid ones, and
+        for a swap area without a size.
+        """
         place = f"{experiment.name}: design '{design.name}': swap"
         swap = Swap.resolve(place, design.swap, memory_bytes(experiment))
         if swap.areas and swap.sizes[swap.areas[0].parameter] is None:
@@ -88,7 +92,9 @@ class Configuration:
 
     @cached_property
     def steers(self) -> bool:
-        """Whether the app policy decides app by app, so that each app needs a memory control group of its own."""
+        """Whether the app policy decides app by app, so that each app needs a memory control group
+        of its own.
+        """
         return self.app_policy().steers
 
 

@@ -1,8 +1,10 @@
-"""Rates of this disk's random reads and writes of a page at queue depths 1 to 32, and a closed queue model fitted to some of them.
+"""Rates of this disk's random reads and writes of a page at queue depths 1 to 32, and a closed
+queue model fitted to some of them.
 
-Model: a request at depth d takes `service_us + wait_us * d`, so the rate is d / (service_us + wait_us * d): a fixed path and a server
-behind it (the asymptotes of a closed queueing network). It is fitted to depths 1, 4 and 16 by least squares on the latency. The reported
-error is that of its predictions for depths 2, 8 and 32.
+Model: a request at depth d takes `service_us + wait_us * d`, so the rate is d / (service_us +
+wait_us * d): a fixed path and a server behind it (the asymptotes of a closed queueing network). It
+is fitted to depths 1, 4 and 16 by least squares on the latency. The reported error is that of its
+predictions for depths 2, 8 and 32.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ SIZE = 64 * 2**20
 
 @dataclass(frozen=True)
 class Queue:
-    """The disk's measured rates, and the model fitted to them by operation (microseconds and relative errors)."""
+    """The disk's measured rates, and the model fitted to them by operation (microseconds and
+    relative errors).
+    """
 
     rates: list[DiskRate]
     model: dict[str, dict[str, float]]
@@ -42,7 +46,9 @@ def _words(fitted: dict[str, float]) -> str:
 
 
 def measure(directory: Path, seconds: float = SECONDS) -> Queue:
-    """Measure direct reads and writes of random pages of a file in `directory`, in pages per second at each depth, and fit the model."""
+    """Measure direct reads and writes of random pages of a file in `directory`, in pages per second
+    at each depth, and fit the model.
+    """
     path = directory / "queue"
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_DIRECT, 0o600)
     try:
@@ -76,7 +82,8 @@ def _depth(descriptor: int, operation: str, depth: int, seconds: float) -> DiskR
         rng, page = random.Random(number), mmap.mmap(-1, PAGE)
         page[:] = os.urandom(PAGE)
         began = time.perf_counter()
-        while began < started + seconds or not latencies[number]:  # at least one request, even if the thread starts late
+        # at least one request, even if the thread starts late
+        while began < started + seconds or not latencies[number]:
             at = rng.randrange(SIZE // PAGE) * PAGE
             if operation == "read":
                 os.preadv(descriptor, [page], at)
@@ -96,7 +103,8 @@ def _depth(descriptor: int, operation: str, depth: int, seconds: float) -> DiskR
 
 
 def fit(rate: dict[int, float]) -> dict[str, float]:
-    """Fit service_us and wait_us to the depths `FITTED`, and compute the relative error of the rate at the depths `UNSEEN`.
+    """Fit service_us and wait_us to the depths `FITTED`, and compute the relative error of the rate
+    at the depths `UNSEEN`.
 
     A request's time is the depth divided by the rate (Little's law).
     """

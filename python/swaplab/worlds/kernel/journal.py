@@ -1,8 +1,10 @@
-"""The journal: every change to the machine is recorded with its undo operation before it is made, and marked once it is undone.
+"""The journal: every change to the machine is recorded with its undo operation before it is made,
+and marked once it is undone.
 
-Each run has a file in the state directory, which only root may write because its entries are performed as root. The file is locked
-while the run is alive, so that a repair never undoes an active run. The kernel's state does not survive a reboot, so of an earlier
-boot's entries only those that name files are undone.
+Each run has a file in the state directory, which only root may write because its entries are
+performed as root. The file is locked while the run is alive, so that a repair never undoes an
+active run. The kernel's state does not survive a reboot, so of an earlier boot's entries only those
+that name files are undone.
 """
 
 from __future__ import annotations
@@ -64,7 +66,9 @@ class Machine:
 
     @contextmanager
     def step(self, description: str, do: Callable[[], object], undo: Undo) -> Iterator[None]:
-        """Make one reversible change: announce it, record its undo operation, perform it. It is undone on exit, also after an exception."""
+        """Make one reversible change: announce it, record its undo operation, perform it. It is
+        undone on exit, also after an exception.
+        """
         self.say(description)
         if self.dry_run:
             try:
@@ -80,12 +84,15 @@ class Machine:
         finally:
             with undisturbed():
                 undo.perform()
-                with contextlib.suppress(OSError):  # if the disk is full, a repair undoes the step again, which is harmless
+                # if the disk is full, a repair undoes the step again, which is harmless
+                with contextlib.suppress(OSError):
                     self._record({"undone": number})
 
 
 def _append(file: io.FileIO, entry: dict[str, str | int | Data]) -> None:
-    """Append a line and sync it. It begins with a line break, because a full disk may have truncated the previous line."""
+    """Append a line and sync it. It begins with a line break, because a full disk may have
+    truncated the previous line.
+    """
     line = f"\n{json.dumps(entry)}".encode()
     if file.write(line) != len(line):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), file.name)
@@ -101,7 +108,9 @@ def _prepare_state() -> None:
 
 
 def _require_own_state() -> None:
-    """Raise NotSupported if other users could write the operations that are performed as this user."""
+    """Raise NotSupported if other users could write the operations that are performed as this
+    user.
+    """
     about = STATE.stat()
     if about.st_uid != os.geteuid() or about.st_mode & 0o022:
         raise NotSupported(f"{STATE} must belong to user {os.geteuid()} alone (it says what root shall undo)")
@@ -118,7 +127,8 @@ def _only_run() -> Iterator[None]:
 
 
 def _pending(path: Path) -> tuple[str, list[tuple[int, str, Undo]]] | None:
-    """Read (boot id, pending undo operations, latest first) from a journal; None if nothing is pending.
+    """Read (boot id, pending undo operations, latest first) from a journal; None if nothing is
+    pending.
 
     A last line that a crash has truncated belongs to a step that was not performed.
     """
@@ -148,7 +158,9 @@ def left_behind() -> list[Path]:
 
 
 def repair(say: Callable[[str], None], dry_run: bool = False) -> list[str]:
-    """Undo the changes of crashed runs, latest first. Returns the failures; failed steps stay in the journal."""
+    """Undo the changes of crashed runs, latest first. Returns the failures; failed steps stay in
+    the journal.
+    """
     if STATE.exists():
         _require_own_state()
     return [failure for path in left_behind() for failure in _undo(path, say, dry_run)]
@@ -169,7 +181,8 @@ def _undo(path: Path, say: Callable[[str], None], dry_run: bool) -> list[str]:
         except Failed as error:
             failed.append(str(error))
             continue
-        with contextlib.suppress(OSError), path.open("ab", buffering=0) as file:  # if the disk is full, a later repair repeats the step
+        # if the disk is full, a later repair repeats the step
+        with contextlib.suppress(OSError), path.open("ab", buffering=0) as file:
             _append(file, {"undone": number})
     if not failed and not dry_run:
         path.unlink()

@@ -1,12 +1,16 @@
 """The low-memory killer, which polls the apps' control group and kills apps.
 
-What: every `poll_ms`, it reads the group's memory, file pages, swap and stalls of the last second. The rule (`crates/apps`, shared by all
-worlds) returns the least `oom_score_adj` that may be killed. All processes of the least recently used such app are killed.
-Why: without it, the kernel's killer decides at the limit, which is late, and does not know which app is least recently used.
+What: every `poll_ms`, it reads the group's memory, file pages, swap and stalls of the last second.
+The rule (`crates/apps`, shared by all worlds) returns the least `oom_score_adj` that may be killed.
+All processes of the least recently used such app are killed.
+Why: without it, the kernel's killer decides at the limit, which is late, and does not know which
+app is least recently used.
 Source: Android's lmkd and the kernel driver lowmemorykiller.
-Deviations: a control group has no watermarks, so low memory is a level or a share of its limit. Pressure is polled and that of the machine,
-since version 1 groups have no pressure file. Swap that the app policy allows no app to use counts as full: the kernel can swap nothing out.
-Weakness: if an app allocates faster than the killer polls, the kernel's killer acts first; its kills are counted separately.
+Deviations: a control group has no watermarks, so low memory is a level or a share of its limit.
+Pressure is polled and that of the machine, since version 1 groups have no pressure file. Swap that
+the app policy allows no app to use counts as full: the kernel can swap nothing out.
+Weakness: if an app allocates faster than the killer polls, the kernel's killer acts first; its
+kills are counted separately.
 """
 
 from __future__ import annotations
@@ -47,7 +51,8 @@ class LowMemoryKiller:
     swap: int
     #: Returns the live apps of at least this `oom_score_adj`, least recently used first.
     victims: Callable[[int], Iterable[Process]]
-    #: Returns the resident anonymous bytes that the app policy lets the kernel swap out; None if there is no app policy.
+    #: Returns the resident anonymous bytes that the app policy lets the kernel swap out; None if
+    #: there is no app policy.
     swappable: Callable[[], int | None]
     kills: list[Kill] = field(default_factory=list)
     #: False while the apps check their pages, which is not part of the experiment.
@@ -71,7 +76,9 @@ class LowMemoryKiller:
             self.kills.append(Kill(victim.app.name, LOW_MEMORY, max(0, usage - self.group.usage()), now))
 
     def kills_from(self, now: float, stat: dict[str, int], usage: int) -> int | None:
-        """Return the least `oom_score_adj` that may be killed now, given the group's counts; None if no app may be killed."""
+        """Return the least `oom_score_adj` that may be killed now, given the group's counts; None
+        if no app may be killed.
+        """
         stalled = stalled_us()
         if now - self._window[0] > WINDOW_S:
             self._window = (now, stalled)
@@ -95,6 +102,8 @@ class LowMemoryKiller:
 
 
 def stalled_us() -> int:
-    """Return the microseconds in which some task of the machine has stalled on memory; without PSI, all time counts as stalled."""
+    """Return the microseconds in which some task of the machine has stalled on memory; without PSI,
+    all time counts as stalled.
+    """
     text = read("/proc/pressure/memory")
     return pressure(text).get("some", 0) if text else time.monotonic_ns() // 1000

@@ -1,14 +1,20 @@
-"""Schemes that swaplab's pager performs: each app has a DRAM budget of its own, with emulated NVM behind it.
+"""Schemes that swaplab's pager performs: each app has a DRAM budget of its own, with emulated NVM
+behind it.
 
-What: apps load the preload library by their environment, as with `swaplab exec`; the kernel's swap is not used.
-Why: to compare NVM that is read in place (Direct Read), copied, or a cache before flash, with the kernel's schemes in one table.
-Deviations: the apps of a phone share its DRAM. Here each process has an equal budget, `BUDGET_SHARE` of the memory divided by the number
-of apps, that no other process can use. The rest of the memory is for unmanaged pages: code, files, stacks. File pages beyond it are
-reclaimed after each visit.
-Weakness: DRAM that emulates NVM has DRAM's latency, so such rows are `emulated`, an upper bound. Emulated NVM is charged to the group as
-shared memory; the group's limit is raised by its size, and `cgroup.PagedGroup` subtracts it from every reading. The same is done with the
-pager's memory (tables, buffers), which is reported as metadata and includes the apps' stacks and brk. An app larger than its budget and
-its share of the NVM together waits for space forever, so its ready test fails.
+What: apps load the preload library by their environment, as with `swaplab exec`; the kernel's swap
+is not used.
+Why: to compare NVM that is read in place (Direct Read), copied, or a cache before flash, with the
+kernel's schemes in one table.
+Deviations: the apps of a phone share its DRAM. Here each process has an equal budget,
+`BUDGET_SHARE` of the memory divided by the number of apps, that no other process can use. The rest
+of the memory is for unmanaged pages: code, files, stacks. File pages beyond it are reclaimed after
+each visit.
+Weakness: DRAM that emulates NVM has DRAM's latency, so such rows are `emulated`, an upper bound.
+Emulated NVM is charged to the group as shared memory; the group's limit is raised by its size, and
+`cgroup.PagedGroup` subtracts it from every reading. The same is done with the pager's memory
+(tables, buffers), which is reported as metadata and includes the apps' stacks and brk. An app
+larger than its budget and its share of the NVM together waits for space forever, so its ready test
+fails.
 """
 
 from __future__ import annotations
@@ -28,10 +34,12 @@ from swaplab.worlds.kernel.undo import RemoveTree, Unmount, command
 from swaplab.worlds.memory import pager
 from swaplab.worlds.memory.environment import POLICY
 
-#: Share of the memory for the apps' managed pages (assumed; a quarter is left for code, files and stacks).
+#: Share of the memory for the apps' managed pages (assumed; a quarter is left for code, files and
+#: stacks).
 BUDGET_SHARE = 0.75
 USERFAULTFD = "/proc/sys/vm/unprivileged_userfaultfd"
-#: Bytes of the pager's memory per app (assumed, generous; the actual bytes are measured and reported).
+#: Bytes of the pager's memory per app (assumed, generous; the actual bytes are measured and
+#: reported).
 ALLOWANCE = 256 * 2**20
 
 

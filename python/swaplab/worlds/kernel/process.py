@@ -1,4 +1,6 @@
-"""An app as a process: started as an unprivileged user in a control group of its own, driven by requests, killed with all its children."""
+"""An app as a process: started as an unprivileged user in a control group of its own, driven by
+requests, killed with all its children.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ class User:
 
     @classmethod
     def named(cls, name: str, as_root: bool) -> User:
-        """Look up a user by name. Raises BadInput if there is none, and for root unless `as_root`."""
+        """Look up a user by name. Raises BadInput if there is none, and for root unless
+        `as_root`.
+        """
         try:
             entry = pwd.getpwnam(name)
         except KeyError as error:
@@ -112,7 +116,9 @@ class Process:
         return time.perf_counter() - started.began
 
     def request(self) -> tuple[float, int]:
-        """Send the resume request. Returns (seconds from the request to its answer, number of wrong pages)."""
+        """Send the resume request. Returns (seconds from the request to its answer, number of wrong
+        pages).
+        """
         began = time.perf_counter()
         bad = self._open_channel().run(self.app.request, self.app.request_seconds)
         return time.perf_counter() - began, bad
@@ -155,7 +161,9 @@ class Process:
         self.forget()
 
     def forget(self) -> bool:
-        """Clean up after a process that has ended. Returns whether there was one and SIGKILL ended it."""
+        """Clean up after a process that has ended. Returns whether there was one and SIGKILL ended
+        it.
+        """
         ended = self._process is not None
         if self._channel is not None:
             self._channel.close()
@@ -165,5 +173,7 @@ class Process:
         return ended and self.exit_code == -signal.SIGKILL
 
     def last_words(self) -> str:
-        """Copy the log of a failed app. Returns the copy's path and the end of the log on one line."""
+        """Copy the log of a failed app. Returns the copy's path and the end of the log on one
+        line.
+        """
         return spawn.last_words(self.app, self.log)

@@ -1,7 +1,8 @@
 """The protocol: apps are launched and switched to in turn in one control group, under one design.
 
-A visit to an app without a process is a cold launch (spawn to ready). A visit to a live app is a switch (request to response), after the
-other apps have displaced its pages. The app is then used for a while and left in the background, where the killer may kill it.
+A visit to an app without a process is a cold launch (spawn to ready). A visit to a live app is a
+switch (request to response), after the other apps have displaced its pages. The app is then used
+for a while and left in the background, where the killer may kill it.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ class Death:
     freed_bytes: int
 
 
-#: Reason of a kill: a launch was killed at the group's memory limit, so a background app was killed to make room for the retry.
+#: Reason of a kill: a launch was killed at the group's memory limit, so a background app was killed
+#: to make room for the retry.
 ROOM = "room-for-launch"
 
 
@@ -126,7 +128,9 @@ class Stage:
         return {"at_ns": self.since_start(time.monotonic()), **sizes, "pool_bytes": self.area.pool_bytes(), "live": alive, **totals}
 
     def importance(self) -> list[tuple[int, Process]]:
-        """Rank the live apps by Android's `oom_score_adj`: 0 in the foreground, then the previous app, then cached apps by recency."""
+        """Rank the live apps by Android's `oom_score_adj`: 0 in the foreground, then the previous
+        app, then cached apps by recency.
+        """
         ranked = [process for process in sorted(self.processes, key=lambda used: -used.last_used) if process.alive]
         first = 0 if ranked and ranked[0].last_used == self.turn else 1
         scores = [FOREGROUND, PREVIOUS, *(min(CACHED + place, 999) for place in range(len(ranked)))]
@@ -154,7 +158,8 @@ class Stage:
                 seconds, bad = process.request()
                 outcome.bad_pages += bad
             except Gone:
-                process.kill()  # the kernel has killed it in the meantime, so this visit becomes a cold launch
+                # the kernel has killed it in the meantime, so this visit becomes a cold launch
+                process.kill()
                 self.ended += 1
         if not process.alive:
             start, seconds = "cold", self.launch(process)
@@ -172,7 +177,9 @@ class Stage:
         return Visit(number, warm_up, name, start, seconds * 1000, *counts, at_ns, after["file_refaults"], after["read_ahead_pages"])
 
     def launch(self, process: Process) -> float:
-        """Launch the app cold. If the memory limit kills it, kill the least important other app and retry. Returns seconds to ready."""
+        """Launch the app cold. If the memory limit kills it, kill the least important other app and
+        retry. Returns seconds to ready.
+        """
         for _ in range(len(self.processes) + 1):
             is_only_app = next(self.background(), None) is None
             try:
@@ -183,7 +190,8 @@ class Stage:
                 process.kill()
                 if is_only_app:
                     raise self._unfit(process, error) from error
-                # The limit killed it: make room, unless the kernel's killer has killed the other apps too.
+                # The limit killed it: make room, unless the kernel's killer has killed the other
+                # apps too.
                 if other := next(self.background(), None):
                     other.kill()
                     self.killer.kills.append(Kill(other.app.name, ROOM, 0, time.monotonic()))
@@ -234,7 +242,9 @@ class Stage:
                     process.kill()
 
     def footprints(self) -> dict[str, dict[str, int]]:
-        """Return the resident, proportional, anonymous and swapped bytes of each live app, summed over its processes."""
+        """Return the resident, proportional, anonymous and swapped bytes of each live app, summed
+        over its processes.
+        """
         by_app: dict[str, dict[str, int]] = {}
         for process in self.processes:
             rows = [smaps_rollup(number) for number in process.group.processes()]

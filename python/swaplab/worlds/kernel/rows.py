@@ -19,7 +19,9 @@ from swaplab.worlds.swap import spec_text
 
 
 def row(of: Configuration, outcomes: list[Outcome], calibration: Calibration | None = None, invalid: str | None = None) -> Row:
-    """Build the row of a configuration: times over all repetitions, counts as means per repetition. Without outcomes, figures are null."""
+    """Build the row of a configuration: times over all repetitions, counts as means per repetition.
+    Without outcomes, figures are null.
+    """
     seed = of.experiment.run.seed
     by_seed = [SeedRow(seed=seed + number, figures=_figures(outcome)) for number, outcome in enumerate(outcomes)]
     measured = Row(
@@ -64,7 +66,9 @@ def kills_of(outcome: Outcome) -> int:
 
 
 def _launches(outcomes: list[Outcome], visits: list[Visit], seed: int) -> LaunchFigures:
-    """Figures of the launches after the warm-up. The distribution of cold starts also includes those of the warm-up."""
+    """Figures of the launches after the warm-up. The distribution of cold starts also includes
+    those of the warm-up.
+    """
     rows, repetitions = counted(visits), len(outcomes)
     reasons = Counter(kill.reason for outcome in outcomes for kill in outcome.kills)
     reasons[OUT_OF_MEMORY] += sum(outcome.counts["kernel_kills"] for outcome in outcomes)
@@ -115,7 +119,8 @@ def _memory(of: Configuration, outcomes: list[Outcome]) -> Memory:
     return Memory(
         dram_bytes=dram,
         pool_bytes=pool,
-        metadata_bytes=metadata if "metadata" in outcomes[0].memory else None,  # the kernel does not report the size of its tables
+        # the kernel does not report the size of its tables
+        metadata_bytes=metadata if "metadata" in outcomes[0].memory else None,
         other_medium_bytes=float(sum(media.values())),
         nvm_bytes=float(media["nvm"]) if "nvm" in media else None,
         flash_bytes=float(media["flash"]) if "flash" in media else None,
@@ -174,7 +179,8 @@ HEAD = {"design": pl.String, "seed": pl.Int64}
 
 
 def tables(done: list[tuple[Configuration, list[Outcome]]]) -> dict[str, pl.DataFrame]:
-    """Build the tables launches (a row per visit, including the marked warm-up), timeline (a row per answer) and kills (after the warm-up).
+    """Build the tables launches (a row per visit, including the marked warm-up), timeline (a row
+    per answer) and kills (after the warm-up).
 
     Times are in ns since the start of a repetition, sizes in bytes.
     """

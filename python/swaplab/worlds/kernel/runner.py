@@ -1,4 +1,6 @@
-"""A run on this machine's kernel. The configurations' repetitions alternate, so that a drift of the machine affects all alike."""
+"""A run on this machine's kernel. The configurations' repetitions alternate, so that a drift of the
+machine affects all alike.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class Run:
 
 
 def run(points: list[Experiment], options: Options, user: User) -> WorldResult:
-    """Measure every design at every point on this machine. Raises NotSupported for missing capabilities before any change is made."""
+    """Measure every design at every point on this machine. Raises NotSupported for missing
+    capabilities before any change is made.
+    """
     runs = [Run(of, seeds(of.experiment, "kernel")) for of in configurations(points)]
     check([planned.of for planned in runs], options.dry_run)
     place = Place(Machine(dry_run=options.dry_run, say=options.say if options.dry_run else lambda line: None), user, options.say)
@@ -72,12 +76,16 @@ def run(points: list[Experiment], options: Options, user: User) -> WorldResult:
 
 
 def needs(experiment: Experiment) -> list[str]:
-    """Return the names (as in `swaplab doctor`) of the capabilities that the experiment needs on this machine."""
+    """Return the names (as in `swaplab doctor`) of the capabilities that the experiment needs on
+    this machine.
+    """
     return sorted({need for of in configurations([experiment]) for need in (*NEEDS, *scheme_of(of).needs)})
 
 
 def check(todo: list[Configuration], dry_run: bool) -> None:
-    """Raise BadInput for invalid designs, apps or sizes, then NotSupported for missing capabilities, before any change is made."""
+    """Raise BadInput for invalid designs, apps or sizes, then NotSupported for missing
+    capabilities, before any change is made.
+    """
     needed = sorted({need for of in todo for need in (*NEEDS, *scheme_of(of).needs)})
     for of in todo:
         for app in of.apps:
@@ -104,7 +112,8 @@ def check(todo: list[Configuration], dry_run: bool) -> None:
 def _repeat_all(place: Place, runs: list[Run], options: Options) -> None:
     """Run all repetitions, each starting with another configuration.
 
-    A failure before the first result ends the run. A later one makes the row of its configuration invalid.
+    A failure before the first result ends the run. A later one makes the row of its configuration
+    invalid.
     """
     done, total = 0, sum(planned.repetitions for planned in runs)
     for repetition in range(max(planned.repetitions for planned in runs)):
@@ -135,7 +144,9 @@ def _warnings(runs: list[Run]) -> list[str]:
 
 @dataclass
 class Calibrations:
-    """Measurements before the configurations: the disk, each app alone, the cost of a page under each scheme."""
+    """Measurements before the configurations: the disk, each app alone, the cost of a page under
+    each scheme.
+    """
 
     place: Place
     options: Options
@@ -162,7 +173,9 @@ class Calibrations:
             self._costs[of.swap.key] = calibrate.page_costs(self.place, micro, self._micro)
 
     def of(self, planned: Run) -> Calibration | None:
-        """Return the calibration with the prediction errors for this configuration's visits; None if there was no calibration."""
+        """Return the calibration with the prediction errors for this configuration's visits; None
+        if there was no calibration.
+        """
         if planned.of.point not in self._own or not planned.outcomes:
             return None
         visits = rows.counted([visit for outcome in planned.outcomes for visit in outcome.visits])

@@ -1,6 +1,8 @@
-"""The swap schemes of a real machine: what each needs, and how it is activated. Each has a function and a line of SCHEMES.
+"""The swap schemes of a real machine: what each needs, and how it is activated. Each has a function
+and a line of SCHEMES.
 
-Keys, media, sizes and parameters come from the registry of schemes. The function activates the swap area and reports the memory it takes.
+Keys, media, sizes and parameters come from the registry of schemes. The function activates the swap
+area and reports the memory it takes.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from swaplab.worlds.kernel.paged import paged
 from swaplab.worlds.kernel.slow import sd_card
 from swaplab.worlds.procfs import meminfo
 
-#: A context manager that activates the swap area of a configuration, with a work directory, and deactivates it on exit.
+#: A context manager that activates the swap area of a configuration, with a work directory, and
+#: deactivates it on exit.
 On = Callable[[Machine, Configuration, Path], AbstractContextManager[Area]]
 
 
@@ -35,7 +38,8 @@ class Scheme:
     honors: tuple[str, ...]
     on: On
     kind: Kind = "measured"
-    #: Whether only activation shows if this machine supports it; it is then activated once before the first measurement.
+    #: Whether only activation shows if this machine supports it; it is then activated once before
+    #: the first measurement.
     tried_first: bool = False
 
 
@@ -59,7 +63,8 @@ def _ramdisk(machine: Machine, of: Configuration, directory: Path) -> Iterator[A
 
 @contextmanager
 def _zram(machine: Machine, of: Configuration, _directory: Path) -> Iterator[Area]:
-    # Without a given limit, the pool is limited to half the size. Whether it is reached depends on the compressibility of the pages.
+    # Without a given limit, the pool is limited to half the size. Whether it is reached depends on
+    # the compressibility of the pages.
     limit = of.swap.sizes["limit"] or of.swap.size // 2
     with swap.zram_swap(machine, of.swap.size, of.swap.texts["algorithm"], limit) as path:
         yield Area(path, limit, lambda: zram(path).get("mem_used_max", 0))
@@ -75,7 +80,8 @@ def _zswap(machine: Machine, of: Configuration, directory: Path) -> Iterator[Are
 _KERNEL_SWAP = ("swap", "swap-tools")
 _PAGER = ("userfaultfd-wp", "tmpfs-noswap")
 
-#: The schemes by their keys in the registry. zswap's pool limit is a whole percentage of the machine's memory, so `pool` has no effect.
+#: The schemes by their keys in the registry. zswap's pool limit is a whole percentage of the
+#: machine's memory, so `pool` has no effect.
 SCHEMES: dict[str, Scheme] = {
     "none": Scheme((), (), _none),
     "flash": Scheme((*_KERNEL_SWAP, "swap-file"), ("size",), _flash),
@@ -90,7 +96,9 @@ SCHEMES: dict[str, Scheme] = {
 
 
 def scheme_of(of: Configuration) -> Scheme:
-    """Return the implementation of this configuration's scheme. Raises BadInput for a parameter without effect."""
+    """Return the implementation of this configuration's scheme. Raises BadInput for a parameter
+    without effect.
+    """
     if of.swap.key not in SCHEMES:
         raise BadInput(f"{of.place}: swap: {of.swap.key}; expected one of: {' '.join(SCHEMES)}")
     scheme = SCHEMES[of.swap.key]

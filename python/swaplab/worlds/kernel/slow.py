@@ -1,8 +1,10 @@
-"""Emulation of an SD card slower than this disk: a swap file behind a loop device, with I/O limits on the apps' control group.
+"""Emulation of an SD card slower than this disk: a swap file behind a loop device, with I/O limits
+on the apps' control group.
 
-Whether the limits affect swap depends on the kernel: under version 1 the memory and I/O hierarchies are separate, and pages that reclaim
-writes are charged to the root group, which is never limited. So the rates are measured first, with a `swaplab-app` that swaps for some
-seconds, and the scheme is refused if they differ from the card's.
+Whether the limits affect swap depends on the kernel: under version 1 the memory and I/O hierarchies
+are separate, and pages that reclaim writes are charged to the root group, which is never limited.
+So the rates are measured first, with a `swaplab-app` that swaps for some seconds, and the scheme is
+refused if they differ from the card's.
 """
 
 from __future__ import annotations
@@ -29,15 +31,19 @@ from swaplab.worlds.spawn import find_program
 #: Greatest accepted relative difference between the measured and the wanted rate.
 TOLERANCE = 0.25
 MIB = 2**20
-#: Memory limit in bytes of the app that measures the rates by writing its pages once and reading them back.
+#: Memory limit in bytes of the app that measures the rates by writing its pages once and reading
+#: them back.
 PROBE_LIMIT = 8 * MIB
 PROBE = ("--footprint", "16MiB", "--file-share", "0.01", "--launch-set", "1", "--run", "1")
 
 
 @contextmanager
 def sd_card(machine: Machine, of: Configuration, directory: Path) -> Iterator[Area]:
-    """Swap on this disk at the rates of the card `machine.devices.sd-card`. Raises NotSupported if they are not reached."""
-    read_ns, write_ns = pager_check("nvm-copy", POLICY, of.experiment.machine.devices.sd_card)  # the device's time per page
+    """Swap on this disk at the rates of the card `machine.devices.sd-card`. Raises NotSupported if
+    they are not reached.
+    """
+    # the device's time per page
+    read_ns, write_ns = pager_check("nvm-copy", POLICY, of.experiment.machine.devices.sd_card)
     wanted = {"reads_per_s": 1e9 / read_ns, "writes_per_s": 1e9 / write_ns}
     with (
         swap.loop_swap(machine, directory, of.swap.size) as device,
@@ -58,7 +64,9 @@ def _is_off(measured: float, wanted: float) -> bool:
 
 
 def _rates(machine: Machine, slow: Path, directory: Path) -> dict[str, float]:
-    """Measure the pages per second that swap writes and reads under the limits of the group `slow`."""
+    """Measure the pages per second that swap writes and reads under the limits of the group
+    `slow`.
+    """
     program = find_program("swaplab-app")
     if program is None:
         raise Failed("kernel: sd-card: no program swaplab-app in the folder of the command swaplab; `make build` builds it")

@@ -29,7 +29,9 @@ class Place:
 
 
 def repeat(place: Place, of: Configuration) -> Outcome:
-    """Run one repetition of a configuration: set the machine up, run the protocol, restore the machine."""
+    """Run one repetition of a configuration: set the machine up, run the protocol, restore the
+    machine.
+    """
     outcome = Outcome()
     with stage(place, of, of.experiment.run.kernel.events) as prepared:
         if place.machine.dry_run:
@@ -44,7 +46,8 @@ def repeat(place: Place, of: Configuration) -> Outcome:
             for name in of.order:
                 outcome.visits.append(prepared.visit(name, number, number < warm_up, outcome))
         last = prepared.sample()
-        # If apps have control groups of their own, kills are counted there and may be missing in the common group.
+        # If apps have control groups of their own, kills are counted there and may be missing in
+        # the common group.
         outcome.counts = last.since(first)
         outcome.counts["kernel_kills"] = max(outcome.counts["kernel_kills"], prepared.ended)
         kills = prepared.killer.kills

@@ -1,6 +1,8 @@
-"""Undo operations of changes to the machine. Each is plain data, so that it can be written to the journal before the change is made.
+"""Undo operations of changes to the machine. Each is plain data, so that it can be written to the
+journal before the change is made.
 
-They are idempotent: undoing an absent change is not an error. Each kind is a class; KINDS maps the names in the journal to them.
+They are idempotent: undoing an absent change is not an error. Each kind is a class; KINDS maps the
+names in the journal to them.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from swaplab.worlds.procfs import mounts, read
 
 
 def command(*argv: str, timeout: float = 120) -> str:
-    """Run a command to completion, in a session of its own so that Ctrl-C does not reach it. Returns its output. Raises Failed."""
+    """Run a command to completion, in a session of its own so that Ctrl-C does not reach it.
+    Returns its output. Raises Failed.
+    """
     environment = {**os.environ, "PATH": f"{os.environ.get('PATH', '/usr/bin:/bin')}:/usr/sbin:/sbin", "LC_ALL": "C"}
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=timeout, start_new_session=True, env=environment, check=False)
@@ -74,7 +78,9 @@ class WriteBack:
 
 @dataclass(frozen=True)
 class SwapOff:
-    """Turn a swap area off. Its pages are swapped in first, so their owners should have ended by then."""
+    """Turn a swap area off. Its pages are swapped in first, so their owners should have ended by
+    then.
+    """
 
     path: str
 
@@ -184,7 +190,9 @@ class RemoveInstance:
 
 @dataclass(frozen=True)
 class RemoveCgroup:
-    """Kill every process in a control group that the run created, reclaim its page cache and remove it, child groups first."""
+    """Kill every process in a control group that the run created, reclaim its page cache and remove
+    it, child groups first.
+    """
 
     path: str
 

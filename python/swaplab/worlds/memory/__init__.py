@@ -1,4 +1,6 @@
-"""The world `memory`: real programs under the pager, each with a budget of DRAM, and NVM, a compressed pool or flash behind it."""
+"""The world `memory`: real programs under the pager, each with a budget of DRAM, and NVM, a
+compressed pool or flash behind it.
+"""
 
 from swaplab.worlds.memory.execute import execute
 from swaplab.worlds.memory.world import KEY, PARALLEL, batches, needs, run

@@ -31,14 +31,18 @@ class Environment:
     kind: Kind
 
     def variables(self, statistics: Path, record: Path | None = None) -> dict[str, str]:
-        """Return the environment variables of a program; its statistics and recorded faults are written to these directories."""
+        """Return the environment variables of a program; its statistics and recorded faults are
+        written to these directories.
+        """
         values = self.settings | {"STATS": str(statistics)} | ({"RECORD": str(record)} if record else {})
         preload = os.pathsep.join([str(pager.library()), *filter(None, [os.environ.get("LD_PRELOAD")])])
         return {f"SWAPLAB_{name}": value for name, value in values.items()} | {"LD_PRELOAD": preload}
 
 
 def environment(experiment: Experiment, design: Design) -> Environment:
-    """Build the design's settings. Raises BadInput for invalid values, NotSupported for missing capabilities."""
+    """Build the design's settings. Raises BadInput for invalid values, NotSupported for missing
+    capabilities.
+    """
     options, place = experiment.run.memory, f"{experiment.name}: design '{design.name}'"
     dram = size_bytes("machine.dram", experiment.machine.dram or "")
     if dram < LEAST_DRAM:

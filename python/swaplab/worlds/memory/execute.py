@@ -1,4 +1,6 @@
-"""Execution of a command under the pager. Its input, output, signals and exit code are passed through."""
+"""Execution of a command under the pager. Its input, output, signals and exit code are passed
+through.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,8 @@ SCHEMA = 1
 def execute(experiment: Experiment, stats: Path | None = None, record: Path | None = None) -> int:
     """Run the experiment's only command under its only design, and return the command's exit code.
 
-    Statistics are written to `stats`, a trace of faults and evictions to `record`. Raises BadInput before the command starts if the command
-    cannot be run or an output cannot be written.
+    Statistics are written to `stats`, a trace of faults and evictions to `record`. Raises BadInput
+    before the command starts if the command cannot be run or an output cannot be written.
     """
     design, use = _single_command(experiment)
     made = environment(experiment, design)
@@ -53,7 +55,8 @@ def execute(experiment: Experiment, stats: Path | None = None, record: Path | No
         if record is not None and records is not None:
             _trace(records, counted, {"command": shlex.join(use.command), "scheme": made.swap.text, "policy": made.policy}, record)
         for line in filter(None, (pager.unmanaged_line(counted), pager.late_line(counted))):
-            with contextlib.suppress(BrokenPipeError):  # stderr is closed; the program's exit code is still returned
+            # stderr is closed; the program's exit code is still returned
+            with contextlib.suppress(BrokenPipeError):
                 print(f"swaplab: {line}", file=sys.stderr)
     finally:
         if records is not None:
@@ -89,7 +92,9 @@ def _trace(records: Path, processes: list[pager.Process], provenance: dict[str, 
 
 
 def _wait(child: subprocess.Popen[bytes]) -> int:
-    """Wait for the program, and return its exit code as a shell does. Ctrl-C reaches the program itself; other signals are forwarded."""
+    """Wait for the program, and return its exit code as a shell does. Ctrl-C reaches the program
+    itself; other signals are forwarded.
+    """
     for number in (signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
     for number in (signal.SIGTERM, signal.SIGHUP):

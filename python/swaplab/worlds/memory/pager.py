@@ -1,4 +1,6 @@
-"""Programs under the pager: the counters of a run's processes, read from the files that the pagers write."""
+"""Programs under the pager: the counters of a run's processes, read from the files that the pagers
+write.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ LARGEST_FILE = 1 << 24
 
 
 def library() -> Path:
-    """Return the path of the preload library, which `make build` puts into the package. Raises NotSupported if it is missing."""
+    """Return the path of the preload library, which `make build` puts into the package. Raises
+    NotSupported if it is missing.
+    """
     path = Path(__file__).parents[2] / "_native" / "libswaplab_preload.so"
     if not path.exists():
         raise NotSupported(f"{path}: the preload library is not built; `make build` builds it")
@@ -41,9 +45,11 @@ def library() -> Path:
 
 
 def runs_directory() -> Path:
-    """Return the directory of the statistics of this user's runs, which only the user can list. Raises NotSupported for wrong permissions.
+    """Return the directory of the statistics of this user's runs, which only the user can list.
+    Raises NotSupported for wrong permissions.
 
-    Other users may traverse root's, to reach the directories of programs that have changed to their user ID.
+    Other users may traverse root's, to reach the directories of programs that have changed to their
+    user ID.
     """
     base = Path(os.environ.get("XDG_RUNTIME_DIR") or "/tmp") / f"swaplab-{os.getuid()}"
     base.mkdir(mode=MODE, exist_ok=True)
@@ -85,14 +91,17 @@ def processes(run: Path) -> list[Process]:
             counters = dict(zip(names, struct.unpack_from(f"<{len(names)}Q", data, 8), strict=True))
             account = pager_account(counters["pid"], path) if counters["state"] == RUNNING else None
             if account is not None:
-                # The pager updates these counters only occasionally; they can be read from outside at any time.
+                # The pager updates these counters only occasionally; they can be read from outside
+                # at any time.
                 counters |= dict(zip(("dram_bytes", "unmanaged_bytes", "anonymous_bytes"), account, strict=True))
             counted.append(Process(counters["pid"], counters))
     return counted
 
 
 def totals(counted: list[Process]) -> dict[str, int]:
-    """Combine the counters of a run: the maximum over processes of `LARGEST`, the sums of `SUMS`."""
+    """Combine the counters of a run: the maximum over processes of `LARGEST`, the sums of
+    `SUMS`.
+    """
     largest = {name: max((p.counters[name] for p in counted), default=0) for name in LARGEST}
     return largest | {name: sum(p.counters[name] for p in counted) for name in SUMS}
 
@@ -112,7 +121,9 @@ def summary(counted: list[Process]) -> Summary:
 
 
 def unmanaged_line(counted: list[Process]) -> str | None:
-    """Describe the process with most unmanaged memory in one line; None if that is at most a tenth of its anonymous memory."""
+    """Describe the process with most unmanaged memory in one line; None if that is at most a tenth
+    of its anonymous memory.
+    """
     most = max(counted, key=lambda p: p.counters["unmanaged_peak_bytes"] - p.counters["own_bytes"], default=None)
     if most is None:
         return None
@@ -128,7 +139,9 @@ def unmanaged_line(counted: list[Process]) -> str | None:
 
 
 def late_line(counted: list[Process]) -> str | None:
-    """Describe the process that exceeded its budget most while its pager was not scheduled; None if by at most 5 %."""
+    """Describe the process that exceeded its budget most while its pager was not scheduled; None if
+    by at most 5 %.
+    """
     most = max(counted, key=lambda p: p.counters["late_peak_bytes"], default=None)
     if most is None or most.counters["late_peak_bytes"] <= most.counters["dram_limit_bytes"] / 20:
         return None
@@ -137,6 +150,8 @@ def late_line(counted: list[Process]) -> str | None:
 
 
 def check_program(path: Path) -> None:
-    """Raise NotSupported for programs that cannot be preloaded: set-uid ones, static ones, those of another architecture."""
+    """Raise NotSupported for programs that cannot be preloaded: set-uid ones, static ones, those of
+    another architecture.
+    """
     if why := pager_unreachable(path):
         raise NotSupported(f"{path}: {why}")

@@ -1,4 +1,6 @@
-"""An app of an experiment under the pager: started as this user, driven by requests, killed with its session."""
+"""An app of an experiment under the pager: started as this user, driven by requests, killed with
+its session.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ class Program:
         return time.perf_counter() - started.began
 
     def request(self) -> tuple[float, int]:
-        """Send the resume request. Returns (seconds from the request to its answer, number of wrong pages)."""
+        """Send the resume request. Returns (seconds from the request to its answer, number of wrong
+        pages).
+        """
         began = time.perf_counter()
         bad = self._run_steps("request", self.app.request, self.app.request_seconds)
         return time.perf_counter() - began, bad
@@ -86,7 +90,9 @@ class Program:
             raise BadInput(f"app {self.app.name}: {action}: {error}; {wanted}; {spawn.last_words(self.app, self.log)}") from error
 
     def run_to_end(self, tick: Callable[[], None] = lambda: None) -> tuple[float, int]:
-        """Run a bare command to its end. Returns (seconds, exit code). Its output is appended to the log."""
+        """Run a bare command to its end. Returns (seconds, exit code). Its output is appended to
+        the log.
+        """
         command = spawn.command_of(self.app, self.directory, "this user")
         with self.log.open("ab") as log:
             began = time.perf_counter()

@@ -1,4 +1,6 @@
-"""Runs of the world `memory`: real programs on a smaller DRAM budget each, on an unmodified kernel and without root."""
+"""Runs of the world `memory`: real programs on a smaller DRAM budget each, on an unmodified kernel
+and without root.
+"""
 
 from __future__ import annotations
 
@@ -64,13 +66,17 @@ def batches(points: list[Experiment]) -> list[list[int]]:
 
 
 def needs(experiment: Experiment) -> list[str]:
-    """Return the names (as in `swaplab doctor`) of the capabilities that the experiment needs on this machine."""
+    """Return the names (as in `swaplab doctor`) of the capabilities that the experiment needs on
+    this machine.
+    """
     direct = any(Swap.resolve(experiment.name, design.swap or "none", 0).reads_in_place for design in experiment.design)
     return [*NEEDS, *(["userfaultfd-wp"] if direct else [])]
 
 
 def run(points: list[Experiment], options: Options) -> WorldResult:
-    """Run every design at every point; rows are in that order. Raises NotSupported for missing capabilities before any program starts."""
+    """Run every design at every point; rows are in that order. Raises NotSupported for missing
+    capabilities before any program starts.
+    """
     for point in points:
         require(needs(point), "world memory")
     todo = [(point, load_apps(point), design, environment(point, design)) for point in points for design in point.design]
@@ -99,7 +105,9 @@ def run(points: list[Experiment], options: Options) -> WorldResult:
 
 
 def _check_app(point: Experiment, app: App) -> str | None:
-    """Raise BadInput for an app that cannot be run here; return a warning for one that the pager cannot manage, else None."""
+    """Raise BadInput for an app that cannot be run here; return a warning for one that the pager
+    cannot manage, else None.
+    """
     program = find_program(app.fill(app.command[0], {"dir": "", "name": app.name})) if app.command else None
     if program is None:
         problem = f"command: '{app.command[0]}'" if app.command else "no command"
@@ -108,7 +116,9 @@ def _check_app(point: Experiment, app: App) -> str | None:
 
 
 def _repeat(point: Experiment, apps: list[App], made: Environment) -> Outcome:
-    """Run one repetition: bare commands one after the other to completion; then apps launched and resumed in turn, and checked."""
+    """Run one repetition: bare commands one after the other to completion; then apps launched and
+    resumed in turn, and checked.
+    """
     outcome, statistics = Outcome(), pager.new_run()
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="swaplab-apps-") as folder:
@@ -209,7 +219,9 @@ def _row(point: Experiment, design: Design, made: Environment, outcomes: list[Ou
 
 
 def _figures(visits: list[Visit], repetitions: int, seed: int) -> LaunchFigures:
-    """Compute figures of the launches after the warm-up. Cold starts include those of the warm-up. There are no kills in this world."""
+    """Compute figures of the launches after the warm-up. Cold starts include those of the warm-up.
+    There are no kills in this world.
+    """
     rows = [visit for visit in visits if not visit.warm_up]
     return LaunchFigures(
         count=len(rows) / repetitions,

@@ -16,7 +16,9 @@ FEWEST = 8
 
 
 def dask_cluster(address: str) -> Runner:
-    """Make a runner on the scheduler at `address` (`tcp://HOST:PORT`). Raises NotSupported without Dask, BadInput for a bad address."""
+    """Make a runner on the scheduler at `address` (`tcp://HOST:PORT`). Raises NotSupported without
+    Dask, BadInput for a bad address.
+    """
     try:
         from distributed import Client, Future, as_completed  # an optional extra
     except ModuleNotFoundError:
@@ -31,7 +33,8 @@ def dask_cluster(address: str) -> Runner:
             raise BadInput(f"--cluster {address}: {error}; expected the address of a Dask scheduler, tcp://HOST:PORT") from None
         with client:
             client.run_on_scheduler(_allow_failures)
-            # Results stay in the workers' memory until they are fetched, so only enough batches are submitted to keep all workers busy.
+            # Results stay in the workers' memory until they are fetched, so only enough batches are
+            # submitted to keep all workers busy.
             todo = iter(batches)
             futures: dict[Future[WorldResult], Batch] = {}
 
@@ -52,5 +55,7 @@ def dask_cluster(address: str) -> Runner:
 
 
 def _allow_failures(dask_scheduler: object) -> None:
-    """Raise Dask's limit of 3, which is meant for tasks that kill their worker: several workers may be lost while one batch runs."""
+    """Raise Dask's limit of 3, which is meant for tasks that kill their worker: several workers may
+    be lost while one batch runs.
+    """
     dask_scheduler.allowed_failures = ALLOWED_FAILURES  # type: ignore[attr-defined]

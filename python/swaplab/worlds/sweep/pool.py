@@ -1,6 +1,8 @@
-"""Worker processes on this machine. Each has a pipe of its own, which closes when the worker dies, without an effect on other workers.
+"""Worker processes on this machine. Each has a pipe of its own, which closes when the worker dies,
+without an effect on other workers.
 
-A pipe that workers share, as in `concurrent.futures`, would wait forever for the rest of a message whose sender died.
+A pipe that workers share, as in `concurrent.futures`, would wait forever for the rest of a message
+whose sender died.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ class Worker:
             self.pipe.send(batch)
 
     def result(self) -> WorldResult | Exception:
-        """Receive the result of the batch, or the exception that it raised. Raises EOFError if the worker died."""
+        """Receive the result of the batch, or the exception that it raised. Raises EOFError if the
+        worker died.
+        """
         try:
             answer: WorldResult | Exception = self.pipe.recv()
         except OSError:
@@ -57,7 +61,9 @@ class Worker:
 
 
 def process_pool(jobs: int) -> Runner:
-    """Make a runner with up to `jobs` worker processes, at most one per batch. The batch of a lost worker is run again in a new one."""
+    """Make a runner with up to `jobs` worker processes, at most one per batch. The batch of a lost
+    worker is run again in a new one.
+    """
 
     def run(batches: list[Batch], _options: Options) -> Iterator[tuple[Batch, WorldResult]]:
         todo = dict(enumerate(batches))
@@ -108,8 +114,8 @@ def _begin_next(workers: list[Worker], todo: dict[int, Batch]) -> None:
 def _serve(pipe: Connection[WorldResult | Exception, Batch], scratch: str) -> None:
     """Run batches until the parent closes the pipe.
 
-    Ctrl-C reaches every process of a terminal, but only the parent handles it. The worker's temporary files are in `scratch`, which the
-    parent removes.
+    Ctrl-C reaches every process of a terminal, but only the parent handles it. The worker's
+    temporary files are in `scratch`, which the parent removes.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     tempfile.tempdir = os.environ["TMPDIR"] = scratch

@@ -1,5 +1,5 @@
-"""Runners of batches of points. Workers call `work`, which takes a batch, returns rows and keeps no state. So batches may run anywhere, in
-any order, and again if a worker is lost.
+"""Runners of batches of points. Workers call `work`, which takes a batch, returns rows and keeps no
+state. So batches may run anywhere, in any order, and again if a worker is lost.
 """
 
 from __future__ import annotations

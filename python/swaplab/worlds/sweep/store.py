@@ -1,7 +1,9 @@
-"""The finished points of a run, one file per point, each written atomically, until the document is written.
+"""The finished points of a run, one file per point, each written atomically, until the document is
+written.
 
-A file is named by the hash of everything that determines its point, so a resumed run, even with other points, reuses finished points.
-One run at a time may write into a folder: it holds a lock on the folder itself, which the kernel releases when the run ends.
+A file is named by the hash of everything that determines its point, so a resumed run, even with
+other points, reuses finished points. One run at a time may write into a folder: it holds a lock on
+the folder itself, which the kernel releases when the run ends.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ LOCKED: weakref.WeakSet[Store] = weakref.WeakSet()
 class Store:
     """The folder of a run.
 
-    Raises BadInput if it cannot be written, or is not empty and `resume` is false; Failed if another run is writing into it.
+    Raises BadInput if it cannot be written, or is not empty and `resume` is false; Failed if
+    another run is writing into it.
     """
 
     def __init__(self, folder: Path, resume: bool = False) -> None:
@@ -46,7 +49,9 @@ class Store:
             raise BadInput(f"{path_for_message(folder)}: {error.strerror}; expected a folder to write the run into") from None
 
     def results(self, keys: list[str]) -> dict[int, CoreResult]:
-        """Read the rows and warnings of finished points, by index. A point with a damaged file, as after a power loss, is not finished."""
+        """Read the rows and warnings of finished points, by index. A point with a damaged file, as
+        after a power loss, is not finished.
+        """
         names = {path.stem for path in self.parts.glob("*.json")}
         results = {}
         for at, key in enumerate(keys):
@@ -60,7 +65,9 @@ class Store:
         write_whole(self._file(key), result.model_dump_json(by_alias=True).encode())
 
     def finish(self, files: dict[str, bytes]) -> None:
-        """Write the run's files in the order of `files`, whose last one is the document; then remove the files of the points."""
+        """Write the run's files in the order of `files`, whose last one is the document; then
+        remove the files of the points.
+        """
         for name, content in files.items():
             write_whole(self.folder / name, content)
         for file in self.parts.iterdir():
@@ -77,7 +84,9 @@ class Store:
         self._release()
 
     def _lock(self) -> weakref.finalize[[int], Store]:
-        """Lock the folder. Returns the function that releases the lock. Stores of one process share it, as a failed run's may persist."""
+        """Lock the folder. Returns the function that releases the lock. Stores of one process share
+        it, as a failed run's may persist.
+        """
         descriptor = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
         release = weakref.finalize(self, os.close, descriptor)
         try:

@@ -1,4 +1,6 @@
-"""The world `vm`: synthetic apps in a Linux kernel in QEMU, under a clock that counts instructions (docs/models/virtual-time.md)."""
+"""The world `vm`: synthetic apps in a Linux kernel in QEMU, under a clock that counts instructions
+(docs/models/virtual-time.md).
+"""
 
 from swaplab.worlds.vm.runner import KEY, PARALLEL, batches, run
 

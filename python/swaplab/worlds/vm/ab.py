@@ -1,4 +1,6 @@
-"""Comparison of a patch series with its base: the same experiment on both kernels, paired by seed, and base against base as a control."""
+"""Comparison of a patch series with its base: the same experiment on both kernels, paired by seed,
+and base against base as a control.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ class Strict(BaseModel):
 
 
 class Verdict(Enum):
-    """The conclusion from an interval of differences. The value is the exit code of `swaplab kernel ab`."""
+    """The conclusion from an interval of differences. The value is the exit code of
+    `swaplab kernel ab`.
+    """
 
     FASTER = 0
     NOT_SEPARABLE = 10
@@ -48,7 +52,9 @@ class Difference(Strict):
 
 
 class Comparison(Strict):
-    """The comparisons of all designs. The verdict is slower if any is slower, else faster if any is faster."""
+    """The comparisons of all designs. The verdict is slower if any is slower, else faster if any is
+    faster.
+    """
 
     base: str
     series: str
@@ -65,8 +71,9 @@ class Comparison(Strict):
 def judge(design: str, base: list[float], series: list[float], other: list[float]) -> Difference:
     """Compare mean delays in ms by seed; `other` has those of the base under other seeds.
 
-    The series is faster or slower if the interval of paired differences excludes zero and the difference exceeds that of the base from
-    itself: perturbed runs of one kernel differ, and a patch without a functional change moves code, which acts like a perturbation.
+    The series is faster or slower if the interval of paired differences excludes zero and the
+    difference exceeds that of the base from itself: perturbed runs of one kernel differ, and a
+    patch without a functional change moves code, which acts like a perturbation.
     """
     paired = [after - before for before, after in zip(base, series, strict=True)]
     interval = rows.mean_interval(paired)
@@ -92,7 +99,9 @@ def judge(design: str, base: list[float], series: list[float], other: list[float
 
 
 def compare(experiment: Experiment, base: str, series: str, jobs: int, say: Callable[[str], None]) -> list[Difference]:
-    """Run the experiment on both kernels, and on the base again under as many other seeds. Raises BadInput for fewer than two seeds."""
+    """Run the experiment on both kernels, and on the base again under as many other seeds. Raises
+    BadInput for fewer than two seeds.
+    """
     count = seeds(experiment, runner.KEY)
     if count < 2:
         raise BadInput("kernel ab: one seed; expected run.seeds of at least 2")

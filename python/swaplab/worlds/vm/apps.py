@@ -1,4 +1,6 @@
-"""Apps of a guest: app files with the command `swaplab-app`, whose options are the access feature of crates/app-sim."""
+"""Apps of a guest: app files with the command `swaplab-app`, whose options are the access feature
+of crates/app-sim.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ class Feature:
 
 @dataclass(frozen=True)
 class GuestApp:
-    """An app: its feature, its request at a resume, its request for use in the foreground, and whether it runs a service."""
+    """An app: its feature, its request at a resume, its request for use in the foreground, and
+    whether it runs a service.
+    """
 
     name: str
     feature: Feature
@@ -51,7 +55,9 @@ class GuestApp:
 
 @dataclass(frozen=True)
 class System:
-    """The process that models the system's processes: it uses `pages` pages every period, and stalls as apps do."""
+    """The process that models the system's processes: it uses `pages` pages every period, and
+    stalls as apps do.
+    """
 
     name: str
     feature: Feature
@@ -88,7 +94,9 @@ def _feature(app: App) -> Feature:
 
 
 def _line(app: App, steps: list[Step]) -> str:
-    """Return the text that an app is sent in its only step. The step's pattern is not used, as answers have a fixed form."""
+    """Return the text that an app is sent in its only step. The step's pattern is not used, as
+    answers have a fixed form.
+    """
     if len(steps) > 1:
         raise BadInput(f"app {app.name}: {len(steps)} steps; expected one: in a guest an app answers each request with one line")
     return app.fill(steps[0].send, {"dir": "", "name": app.name}).strip() if steps else ""

@@ -1,4 +1,6 @@
-"""The swap schemes of a guest: what each needs of kernel and memory. Each has a function and a line of SCHEMES."""
+"""The swap schemes of a guest: what each needs of kernel and memory. Each has a function and a line
+of SCHEMES.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ from swaplab.worlds.kernel.configuration import Configuration
 from swaplab.worlds.vm.plan import Setting, Swap
 
 MIB = 1 << 20
-#: Modules of the kernel's crypto interface that zram before 6.12 and zswap use. Built-in ones are not loaded.
+#: Modules of the kernel's crypto interface that zram before 6.12 and zswap use. Built-in ones are
+#: not loaded.
 _ALGORITHMS = {"lz4": ["lz4"], "lzo-rle": ["lzo_rle"], "lzo": ["lzo"], "zstd": ["zstd"]}
 
 
@@ -23,7 +26,8 @@ class Area:
     #: Bytes on the guest's flash or in its NVM.
     flash_bytes: int = 0
     nvm_bytes: int = 0
-    #: Bytes of the guest's memory that the area takes permanently. The guest's memory is increased by it beyond `machine.dram`.
+    #: Bytes of the guest's memory that the area takes permanently. The guest's memory is increased
+    #: by it beyond `machine.dram`.
     own_bytes: int = 0
     modules: list[str] = field(default_factory=list)
     #: Options of modules by name.

@@ -1,8 +1,9 @@
-"""The guest's block devices: swaplab's priced driver, or the kernel's null_blk under the same names.
+"""The guest's block devices: swaplab's priced driver, or the kernel's null_blk under the same
+names.
 
-The driver's memory is reserved behind the guest's memory. null_blk stores its pages in the guest's memory, so the guest gets that much
-more, and the devices are filled before the first app starts. With null_blk, a request takes a fixed time, independent of its size and of
-the queue length.
+The driver's memory is reserved behind the guest's memory. null_blk stores its pages in the guest's
+memory, so the guest gets that much more, and the devices are filled before the first app starts.
+With null_blk, a request takes a fixed time, independent of its size and of the queue length.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ def _units(size: int) -> int:
 
 
 def blocks(of: Configuration, area: Area, where: driver.Reserved, files: int, kernel: Kernel, image: Path) -> Blocks:
-    """Build the devices for a design; `image` is the file system's image, `files` its size in bytes."""
+    """Build the devices for a design; `image` is the file system's image, `files` its size in
+    bytes.
+    """
     if of.experiment.run.vm.block_devices == "null-blk":
         return _null_blk(of, area, files, image)
     vm = of.experiment.run.vm

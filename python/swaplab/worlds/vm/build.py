@@ -1,4 +1,6 @@
-"""`swaplab kernel build`: a small arm64 kernel from the distribution's source or another tree, cached by the hash of all its inputs."""
+"""`swaplab kernel build`: a small arm64 kernel from the distribution's source or another tree,
+cached by the hash of all its inputs.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,8 @@ class Built:
     """A built kernel in the cache."""
 
     kernel: Kernel
-    #: Messages about options that were requested but not granted, and about options that a guest needs but lacks.
+    #: Messages about options that were requested but not granted, and about options that a guest
+    #: needs but lacks.
     lacks: tuple[str, ...]
     #: Whether it was in the cache before.
     cached: bool
@@ -108,7 +111,8 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
 
 
-#: Version, identification of the source with a hash, and a function that unpacks it below a folder and returns its path.
+#: Version, identification of the source with a hash, and a function that unpacks it below a folder
+#: and returns its path.
 _Source = tuple[str, str, Callable[[Path], Path]]
 
 
@@ -139,7 +143,9 @@ def _tree(tree: Path) -> _Source:
 
 
 def _tree_hash(tree: Path) -> str:
-    """Hash a source tree: for a git tree its commit and the differences from it, else every file."""
+    """Hash a source tree: for a git tree its commit and the differences from it, else every
+    file.
+    """
     if (tree / ".git").exists():
         outputs = [
             subprocess.run(["git", "-C", tree, *words], capture_output=True, check=False).stdout
@@ -182,7 +188,8 @@ def _run_build(parts: Path, tree: Path, out: Path, fragments: list[Path], jobs: 
         try:
             code = process.wait()
         except BaseException:
-            # make's children are in the same process group; the build must not continue without this process.
+            # make's children are in the same process group; the build must not continue without
+            # this process.
             os.killpg(process.pid, signal.SIGTERM)
             process.wait()
             raise
@@ -203,7 +210,9 @@ def _relocate(target: Path) -> None:
 
 
 def lacking(config: Path, fragments: list[Path]) -> list[str]:
-    """List messages about options of the fragments that were not granted, and about missing options that a guest needs."""
+    """List messages about options of the fragments that were not granted, and about missing options
+    that a guest needs.
+    """
     granted = {line.strip() for line in config.read_text().splitlines()}
     requested = sorted(
         {line.strip() for path in fragments for line in path.read_text().splitlines() if re.fullmatch(r"CONFIG_\w+=y", line.strip())}

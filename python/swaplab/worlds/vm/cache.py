@@ -26,7 +26,9 @@ def folder() -> Path:
 
 @contextmanager
 def new_folder(target: Path) -> Iterator[Path]:
-    """Yield a folder that is renamed to `target` if the block succeeds, and removed otherwise, so that the cache has no partial entries."""
+    """Yield a folder that is renamed to `target` if the block succeeds, and removed otherwise, so
+    that the cache has no partial entries.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:

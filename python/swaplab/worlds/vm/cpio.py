@@ -1,4 +1,6 @@
-"""An initramfs: a cpio archive in the format "newc" that the kernel unpacks (Documentation/driver-api/early-userspace/buffer-format)."""
+"""An initramfs: a cpio archive in the format "newc" that the kernel unpacks
+(Documentation/driver-api/early-userspace/buffer-format).
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def character_device(path: str, major: int, minor: int) -> Entry:
 
 
 def archive(entries: Iterable[Entry]) -> bytes:
-    """Build the archive. All files belong to root and are dated 1970, so that equal entries give equal bytes."""
+    """Build the archive. All files belong to root and are dated 1970, so that equal entries give
+    equal bytes.
+    """
     out = bytearray()
     for number, entry in enumerate([*entries, Entry("TRAILER!!!", 0)], 1):
         name = entry.path.encode() + b"\0"

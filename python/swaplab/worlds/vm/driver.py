@@ -1,6 +1,8 @@
-"""The guest's priced block devices, `kernel/driver`: built once per kernel, with prices from the device specs.
+"""The guest's priced block devices, `kernel/driver`: built once per kernel, with prices from the
+device specs.
 
-The driver is GPL-2.0-only and not part of the wheel; it is built from a checkout of swaplab's source.
+The driver is GPL-2.0-only and not part of the wheel; it is built from a checkout of swaplab's
+source.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ MEMORY_AT = 1 << 30
 
 
 def kernel_parts() -> Path | None:
-    """Return the folder `kernel/` of swaplab's source: SWAPLAB_KERNEL_PARTS, by default that of the checkout; None if there is none."""
+    """Return the folder `kernel/` of swaplab's source: SWAPLAB_KERNEL_PARTS, by default that of the
+    checkout; None if there is none.
+    """
     given = os.environ.get("SWAPLAB_KERNEL_PARTS")
     path = Path(given) if given else Path(__file__).parents[4] / "kernel"
     return path if (path / "driver" / "Makefile").is_file() else None
@@ -43,7 +47,9 @@ def required_parts() -> Path:
 
 @dataclass(frozen=True)
 class Reserved:
-    """Sizes of the guest's memory and of the devices' memory behind it, in bytes, multiples of 2 MiB."""
+    """Sizes of the guest's memory and of the devices' memory behind it, in bytes, multiples of 2
+    MiB.
+    """
 
     guest: int
     nvm: int
@@ -61,7 +67,9 @@ class Reserved:
 
 
 def options(reserved: Reserved, devices: Devices, gips: float, direct: bool, cpus: int) -> str:
-    """Format the module's parameters. A core of k GIPS executes k times as much during a device's work, so prices are multiplied by k."""
+    """Format the module's parameters. A core of k GIPS executes k times as much during a device's
+    work, so prices are multiplied by k.
+    """
     depth, read, read_transfer, write, write_transfer = device_service(devices.flash)
     words = {
         "base_kib": (MEMORY_AT + reserved.guest) >> 10,
@@ -78,14 +86,17 @@ def options(reserved: Reserved, devices: Devices, gips: float, direct: bool, cpu
         words |= {"nvm_read_ns": round((read + read_transfer) * gips), "nvm_write_ns": round((write + write_transfer) * gips)}
     if direct:
         words["nvm_direct"] = 1
-    # With several processors the clock is the sum over them, so a spinning one would take time from the others.
+    # With several processors the clock is the sum over them, so a spinning one would take time from
+    # the others.
     if cpus == 1:
         words["spin_idle"] = 1
     return " ".join(f"{key}={value}" for key, value in words.items())
 
 
 def _kib_s(page_ns: int, gips: float) -> int:
-    """Convert the transfer time of a page in ns to a bandwidth in KiB/s; 0 (no transfer time) if it is 0."""
+    """Convert the transfer time of a page in ns to a bandwidth in KiB/s; 0 (no transfer time) if it
+    is 0.
+    """
     return round(4 * 1e9 / (page_ns * gips)) if page_ns else 0
 
 
@@ -121,7 +132,9 @@ def _make(compilers: tools.Tools, headers: Path, words: list[str], prefix: str) 
 
 
 def _headers(kernel: Kernel) -> Path:
-    """Return the kernel's headers, adapted to their location: the distribution's headers expect to be below /usr/src."""
+    """Return the kernel's headers, adapted to their location: the distribution's headers expect to
+    be below /usr/src.
+    """
     assert kernel.headers is not None
     makefile = kernel.headers / "Makefile"
     text = makefile.read_text()

@@ -1,4 +1,6 @@
-"""The file system for the apps' files: made empty on the host, and loaded into the guest's flash before the guest starts."""
+"""The file system for the apps' files: made empty on the host, and loaded into the guest's flash
+before the guest starts.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,17 @@ UUID = "5ca1ab1e-0000-4000-8000-000000000001"
 
 
 def size(file_pages: int) -> int:
-    """Compute the bytes of a file system for `file_pages` pages of files: a quarter more, and 32 MiB for its tables and journal."""
+    """Compute the bytes of a file system for `file_pages` pages of files: a quarter more, and 32
+    MiB for its tables and journal.
+    """
     wanted = file_pages * 4096 * 5 // 4 + 32 * MIB
     return -(-wanted // (2 * MIB)) * 2 * MIB
 
 
 def make(path: Path, length: int) -> str:
-    """Write a sparse, empty ext4 of `length` bytes. Equal lengths and versions of mke2fs give equal bytes. Returns the version."""
+    """Write a sparse, empty ext4 of `length` bytes. Equal lengths and versions of mke2fs give equal
+    bytes. Returns the version.
+    """
     mke2fs = tools.find(tools.MKE2FS)
     with path.open("wb") as file:
         file.truncate(length)
@@ -34,7 +40,9 @@ def make(path: Path, length: int) -> str:
 
 
 def packed(path: Path) -> bytes:
-    """Pack the image's non-zero blocks, each prefixed with its number, as the guest's `setup.rs` unpacks them."""
+    """Pack the image's non-zero blocks, each prefixed with its number, as the guest's `setup.rs`
+    unpacks them.
+    """
     out = bytearray()
     with path.open("rb") as file:
         for number, block in enumerate(iter(lambda: file.read(4096), b"")):

@@ -56,7 +56,9 @@ class Outcome:
 
     @cached_property
     def text(self) -> str:
-        """The trace in ftrace's format; empty if no events were requested. To be read after the guest has ended, as `events`."""
+        """The trace in ftrace's format; empty if no events were requested. To be read after the
+        guest has ended, as `events`.
+        """
         return "\n".join(self.trace) + "\n" if self.trace else ""
 
     @cached_property

@@ -1,4 +1,6 @@
-"""Kernels that a guest can run: the distribution's, those of `swaplab kernel build`, and the user's images."""
+"""Kernels that a guest can run: the distribution's, those of `swaplab kernel build`, and the user's
+images.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ class Kernel:
         return content_hash(self.image)
 
     def has(self, option: str) -> bool:
-        """Whether the kernel was built with `CONFIG_<option>`; False if its configuration is unknown."""
+        """Whether the kernel was built with `CONFIG_<option>`; False if its configuration is
+        unknown.
+        """
         configuration = self.headers / "include/config/auto.conf" if self.headers else None
         return configuration is not None and configuration.is_file() and f"CONFIG_{option}=" in configuration.read_text()
 
@@ -51,7 +55,9 @@ class Kernel:
 
 
 def resolve(name: str) -> Kernel:
-    """Look up a kernel by name. A kernel of the distribution is downloaded on first use. Raises BadInput for an unknown name."""
+    """Look up a kernel by name. A kernel of the distribution is downloaded on first use. Raises
+    BadInput for an unknown name.
+    """
     if name in SERIES:
         return _stock(name)
     built = {kernel.name: kernel for kernel in builds()}
@@ -145,7 +151,9 @@ def _newest(archive: Archive, series: str, meta: str) -> str:
 
 
 def module_bytes(kernel: Kernel, name: str) -> bytes | None:
-    """Read and decompress a kernel module; None if the kernel has no module of that name (it may be built in)."""
+    """Read and decompress a kernel module; None if the kernel has no module of that name (it may be
+    built in).
+    """
     if kernel.modules is None:
         return None
     plain = name.replace("-", "_")
@@ -178,7 +186,9 @@ def _depends(module: bytes) -> list[str]:
 
 
 def _section(elf: bytes, wanted: bytes) -> bytes:
-    """Return the content of a section of a 64-bit ELF file, enclosed in zero bytes; empty if there is no such section."""
+    """Return the content of a section of a 64-bit ELF file, enclosed in zero bytes; empty if there
+    is no such section.
+    """
     (table,) = struct.unpack_from("<Q", elf, 0x28)
     size, count, names_at = struct.unpack_from("<HHH", elf, 0x3A)
     headers = [struct.unpack_from("<IIQQQQ", elf, table + size * number) for number in range(count)]

@@ -1,7 +1,7 @@
 """The QEMU process of a run, with flags under which a run gives the same bytes on every host.
 
-All input of the guest is in its memory at the start, and its output is written to the serial line: with a device that the host serves,
-virtual time would depend on the host's speed.
+All input of the guest is in its memory at the start, and its output is written to the serial line:
+with a device that the host serves, virtual time would depend on the host's speed.
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ class Machine:
 
 
 def still_clock() -> Path:
-    """Return the path of the library that freezes QEMU's date (see crates/still-clock). Raises NotSupported if it is missing."""
+    """Return the path of the library that freezes QEMU's date (see crates/still-clock). Raises
+    NotSupported if it is missing.
+    """
     path = Path(__file__).parents[2] / "_native" / "libswaplab_still_clock.so"
     if not path.is_file():
         raise NotSupported("the world vm needs libswaplab_still_clock.so: not in this installation; expected one built by `make`")
@@ -104,10 +106,11 @@ class Console:
 
 
 def run(machine: Machine, console: Path, take_record: Callable[[records.AnyRecord], None], stopped: Callable[[], bool]) -> None:
-    """Run a machine to its end. `take_record` is called with each record of the guest as it arrives.
+    """Run a machine to its end. `take_record` is called with each record of the guest as it
+    arrives.
 
-    Raises `Failed` with the console's last lines if the guest panics, hangs or gives up, and `KeyboardInterrupt` if `stopped` returns true.
-    QEMU has ended when this returns or raises.
+    Raises `Failed` with the console's last lines if the guest panics, hangs or gives up, and
+    `KeyboardInterrupt` if `stopped` returns true. QEMU has ended when this returns or raises.
     """
     qemu = tools.find(tools.QEMU)
     command = machine.command(qemu, console)
@@ -130,7 +133,8 @@ def run(machine: Machine, console: Path, take_record: Callable[[records.AnyRecor
                 record = _parse(line)
                 if record is None:
                     last = [*last, line][-LAST_LINES:]
-                    # Registers and a call trace follow the panic message, so it is not among the last lines.
+                    # Registers and a call trace follow the panic message, so it is not among the
+                    # last lines.
                     panic = panic or (f": {line[line.index(PANIC) :].decode(errors='replace')}" if PANIC in line else "")
                     continue
                 if isinstance(record, records.Failure):

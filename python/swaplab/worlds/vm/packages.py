@@ -1,4 +1,5 @@
-"""Debian packages without root: apt downloads them with a state directory of swaplab's, and they are unpacked into the user's cache.
+"""Debian packages without root: apt downloads them with a state directory of swaplab's, and they
+are unpacked into the user's cache.
 
 Nothing is installed: the machine's package lists and database are not changed.
 """
@@ -16,7 +17,8 @@ from swaplab.core.errors import NotSupported
 from swaplab.core.files import content_hash
 from swaplab.worlds.vm import cache
 
-#: The database of installed packages, against which dependencies of the host's packages are resolved; the guest's packages ignore it.
+#: The database of installed packages, against which dependencies of the host's packages are
+#: resolved; the guest's packages ignore it.
 HOST_STATUS = Path("/var/lib/dpkg/status")
 
 
@@ -81,7 +83,9 @@ class Archive:
         self._run("apt-get", "update", "-q")
 
     def names(self, pattern: str) -> list[str]:
-        """List the names of packages that match `pattern`, sorted. The package lists are fetched first if there are none."""
+        """List the names of packages that match `pattern`, sorted. The package lists are fetched
+        first if there are none.
+        """
         if not any((self._state / "lists").glob("*_Packages*")):
             self.update()
         listing = self._run("apt-cache", "pkgnames")
@@ -95,7 +99,9 @@ class Archive:
         return [line.split()[1].split("_")[0] for line in uris] or [name]
 
     def unpack(self, names: list[str], target: Path) -> list[Package]:
-        """Download packages and unpack them into `target`, which is created only when all are unpacked."""
+        """Download packages and unpack them into `target`, which is created only when all are
+        unpacked.
+        """
         manifest = target / "packages.txt"
         if not manifest.is_file():
             self.names("linux-image-cloud-arm64")

@@ -1,4 +1,6 @@
-"""The guest's plan, which crates/guest reads from `/plan.json` (its `plan.rs` has the same keys), and its construction from a design."""
+"""The guest's plan, which crates/guest reads from `/plan.json` (its `plan.rs` has the same keys),
+and its construction from a design.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +97,8 @@ class Plan:
     apps: list[GuestApp]
     system: System | None
     visits: list[Visit]
-    #: Killer and app policy as in the experiment; the guest resolves them by the rules that all worlds share.
+    #: Killer and app policy as in the experiment; the guest resolves them by the rules that all
+    #: worlds share.
     killer: OneOrMany
     app_policy: OneOrMany
     gips: float
@@ -111,12 +114,16 @@ class Plan:
 
 
 def memory(of: Configuration) -> tuple[int, int | None]:
-    """Compute the bytes of the guest's memory, and of the apps' control group; None if `machine.dram` is the guest's memory."""
+    """Compute the bytes of the guest's memory, and of the apps' control group; None if
+    `machine.dram` is the guest's memory.
+    """
     return vm_memory(of.experiment.run.vm.model_dump_json(exclude_none=True), of.memory)
 
 
 def app_groups(of: Configuration) -> bool:
-    """Whether each app has a memory control group of its own. It is equal for all designs of an experiment, so that they are comparable."""
+    """Whether each app has a memory control group of its own. It is equal for all designs of an
+    experiment, so that they are comparable.
+    """
     needed = any(spec_text(design.app_policy) != "none" for design in of.experiment.design)
     wanted = of.experiment.run.vm.app_groups
     if needed and wanted is False:
@@ -136,7 +143,9 @@ def limits(of: Configuration) -> Limits:
 
 
 def visits(of: Configuration, seed: int) -> list[Visit]:
-    """List all visits. Think times differ by microseconds between seeds, and are equal for all designs of one seed."""
+    """List all visits. Think times differ by microseconds between seeds, and are equal for all
+    designs of one seed.
+    """
     vm, table = of.experiment.run.vm, of.table
     rng = random.Random(seed)
     numbers = {app.name: number for number, app in enumerate(of.apps)}
@@ -150,9 +159,12 @@ def visits(of: Configuration, seed: int) -> list[Visit]:
 
 
 def kernel_settings(of: Configuration) -> list[Setting]:
-    """List the kernel's settings as files, with a phone's values for those that the experiment does not set."""
+    """List the kernel's settings as files, with a phone's values for those that the experiment does
+    not set.
+    """
     kernel, vm = of.experiment.machine.kernel, of.experiment.run.vm
-    # Android's extra_free_kbytes raises the low and high watermarks. This factor does too, in 1/10000 of memory (default 10).
+    # Android's extra_free_kbytes raises the low and high watermarks. This factor does too, in
+    # 1/10000 of memory (default 10).
     extra = 0 if kernel.extra_free == "0" else size_bytes("machine.kernel.extra_free", kernel.extra_free)
     factor = vm.watermark_scale_factor or min(3000, 10 + round(10_000 * extra / memory(of)[0]))
     values = {

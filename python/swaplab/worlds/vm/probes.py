@@ -1,4 +1,6 @@
-"""Probes of what the world `vm` needs of this machine, for `swaplab doctor`. The first run fetches most of it with apt."""
+"""Probes of what the world `vm` needs of this machine, for `swaplab doctor`. The first run fetches
+most of it with apt.
+"""
 
 from __future__ import annotations
 

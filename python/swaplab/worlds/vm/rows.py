@@ -1,4 +1,6 @@
-"""Conversion of guests' records to a row of the document and the rows of its tables. Times are for a core of `run.vm.gips` GIPS."""
+"""Conversion of guests' records to a row of the document and the rows of its tables. Times are for
+a core of `run.vm.gips` GIPS.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,16 @@ from swaplab.worlds.vm.areas import area_of
 from swaplab.worlds.vm.guest import Outcome
 
 PAGE = 4096
-#: Two-sided 95 % quantiles of Student's t for 1, 2, .. 30 degrees of freedom; beyond, the normal distribution's is used.
+#: Two-sided 95 % quantiles of Student's t for 1, 2, .. 30 degrees of freedom; beyond, the normal
+#: distribution's is used.
 _T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093,
       2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042)  # fmt: skip
 
 
 def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """Compute the 95 % interval of the mean of independent values by Student's t; None for fewer than two values."""
+    """Compute the 95 % interval of the mean of independent values by Student's t; None for fewer
+    than two values.
+    """
     if len(values) < 2:
         return None
     mean, degrees = fmean(values), len(values) - 1
@@ -38,7 +43,9 @@ def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
 
 
 def spread(by_seed: list[list[float]]) -> Spread | None:
-    """The distribution in ms over all runs. The interval's unit is the seed, as launches of one run are not independent."""
+    """The distribution in ms over all runs. The interval's unit is the seed, as launches of one run
+    are not independent.
+    """
     values = [value for run in by_seed for value in run]
     if not values:
         return None
@@ -92,12 +99,16 @@ class Runs:
         return visit.ready_ns / self.gips / 1e6
 
     def delays(self, start: str | None = None) -> list[list[float]]:
-        """Return the delays in ms by seed, only of cold starts or of resumes if `start` is given."""
+        """Return the delays in ms by seed, only of cold starts or of resumes if `start` is
+        given.
+        """
         return [[self.ms(visit) for visit in run if start in (None, visit.start)] for run in self.counted]
 
 
 def row(runs: Runs) -> Row:
-    """Build the row of a configuration. Counts are means over seeds of the rounds after the warm-up."""
+    """Build the row of a configuration. Counts are means over seeds of the rounds after the
+    warm-up.
+    """
     of = runs.of
     launches = _launches(runs)
     by_seed = [SeedRow(seed=of.experiment.run.seed + number, figures=_figures(runs, number)) for number in range(len(runs.outcomes))]
@@ -170,7 +181,8 @@ def _figures(runs: Runs, number: int) -> dict[str, float]:
 def _memory(runs: Runs) -> Memory:
     """Compute the row's memory.
 
-    zRAM's pool is part of the guest's memory; if a control group is the limit, the pool is added to it. A RAM disk is added in both cases.
+    zRAM's pool is part of the guest's memory; if a control group is the limit, the pool is added to
+    it. A RAM disk is added in both cases.
     """
     area = area_of(runs.of)
     pools = [visit.memory.zram[2] for run in runs.counted for visit in run if visit.memory.zram]
@@ -189,7 +201,8 @@ def _memory(runs: Runs) -> Memory:
 def paging_of(counts: Mapping[str, float]) -> Paging:
     """Compute the page traffic from the kernel's counts, given by the kernel's names.
 
-    A slot mapped in place that is copied to DRAM later, for a write or a pin, is a copy from swap without a request: `pswpin` lacks it.
+    A slot mapped in place that is copied to DRAM later, for a write or a pin, is a copy from swap
+    without a request: `pswpin` lacks it.
     """
 
     def total(*names: str) -> float:
@@ -248,8 +261,8 @@ def _detail(runs: Runs) -> KernelDetail:
 
 
 def tables(done: list[Runs]) -> dict[str, pl.DataFrame]:
-    """Build the tables launches (a row per visit, including the marked warm-up), timeline (a row per answer), kills (after the warm-up)
-    and, if events were recorded, tracepoints.
+    """Build the tables launches (a row per visit, including the marked warm-up), timeline (a row
+    per answer), kills (after the warm-up) and, if events were recorded, tracepoints.
 
     Times are in ns since the guest started, sizes in bytes.
     """
@@ -275,7 +288,8 @@ def _launch(visit: records.Visit, gips: float) -> Columns:
     times = {
         "at_ns": visit.at_ns,
         "ready_ns": visit.ready_ns,
-        # A lower bound without kswapd's time while the app was runnable. With a spare core, the actual time is between the two.
+        # A lower bound without kswapd's time while the app was runnable. With a spare core, the
+        # actual time is between the two.
         "ready_without_kswapd_ns": visit.ready_ns - min(visit.process.run_delay_ns, visit.kswapd_ns),
         "cpu_user_ns": visit.waits.user_ns,
         "cpu_system_ns": visit.waits.system_ns,

@@ -21,7 +21,8 @@ from swaplab.worlds.vm.kernels import Kernel
 from swaplab.worlds.vm.rows import Runs
 
 KEY = "vm"
-#: The guests of a point run concurrently under this process, which ends all of them when it is stopped.
+#: The guests of a point run concurrently under this process, which ends all of them when it is
+#: stopped.
 PARALLEL = False
 #: Memory of QEMU in addition to that of its guest.
 QEMU_BYTES = 256 << 20
@@ -35,7 +36,9 @@ def batches(points: list[Experiment]) -> list[list[int]]:
 
 
 def run(points: list[Experiment], options: Options) -> WorldResult:
-    """Run every design at every point. Equal experiments and versions give equal rows for any number of concurrent guests."""
+    """Run every design at every point. Equal experiments and versions give equal rows for any
+    number of concurrent guests.
+    """
     todo = configurations(points)
     jobs = check(todo, options.jobs)
     if options.dry_run:
@@ -64,7 +67,9 @@ def _recordings(runs: Runs) -> list[str]:
 
 
 def check(todo: list[Configuration], jobs: int) -> int:
-    """Raise BadInput or NotSupported for what no guest can run, before any download or start. Returns the maximum number of guests."""
+    """Raise BadInput or NotSupported for what no guest can run, before any download or start.
+    Returns the maximum number of guests.
+    """
     guest.program()
     machine.still_clock()
     largest = 0
@@ -94,7 +99,9 @@ def check_direct_read(of: Configuration, kernel: Kernel) -> None:
 
 
 def _kernel(vm: VmRun, options: Options) -> Kernel:
-    """Return the kernel. It, the driver and the tools are downloaded and built if they are not in the cache."""
+    """Return the kernel. It, the driver and the tools are downloaded and built if they are not in
+    the cache.
+    """
     if vm.kernel in kernels.SERIES and not kernels.is_downloaded(vm.kernel):
         options.say(f"kernel {vm.kernel}: downloading the distribution's packages")
     kernel = kernels.resolve(vm.kernel)
@@ -105,7 +112,9 @@ def _kernel(vm: VmRun, options: Options) -> Kernel:
 
 
 def run_all(todo: list[Configuration], kernels_by_name: dict[str, Kernel], jobs: int, options: Options) -> list[Runs]:
-    """Run every configuration under each of its seeds. The first failure ends the guests that still run."""
+    """Run every configuration under each of its seeds. The first failure ends the guests that still
+    run.
+    """
     stop = threading.Event()
     visits: dict[tuple[int, int], int] = {}
 
@@ -129,7 +138,8 @@ def run_all(todo: list[Configuration], kernels_by_name: dict[str, Kernel], jobs:
             while wait(all_futures, TELL_S, return_when=FIRST_EXCEPTION).not_done and not any(_error(future) for future in all_futures):
                 if options.listener:
                     options.listener(sum(visits.copy().values()), total)
-            # Raise the error of the first failed design in order, independent of which guest failed first.
+            # Raise the error of the first failed design in order, independent of which guest failed
+            # first.
             if error := next((error for future in all_futures if (error := _error(future))), None):
                 raise error
             return [Runs(of, [future.result() for future in row]) for of, row in zip(todo, futures, strict=True)]
@@ -143,7 +153,9 @@ def _error(future: Future[Outcome]) -> BaseException | None:
 
 
 def versions(vm: VmRun, kernel: Kernel) -> dict[str, str]:
-    """Return all versions that a run's bytes depend on in addition to the experiment, by names that begin with `vm KERNEL: `."""
+    """Return all versions that a run's bytes depend on in addition to the experiment, by names that
+    begin with `vm KERNEL: `.
+    """
     qemu = tools.find(tools.QEMU, tools.MKE2FS)
     parts = {
         "qemu": qemu.version(tools.QEMU),
@@ -159,7 +171,9 @@ def versions(vm: VmRun, kernel: Kernel) -> dict[str, str]:
 
 
 def against_themselves(measured: list[Row]) -> list[str]:
-    """Warn of the A-against-A noise: the interval of each design's mean delay over perturbed think times. Empty for one seed."""
+    """Warn of the A-against-A noise: the interval of each design's mean delay over perturbed think
+    times. Empty for one seed.
+    """
     delays = [(row.design, row.launches.delay_ms) for row in measured if row.launches is not None and row.launches.delay_ms is not None]
     spreads = [
         f"{design} +-{100 * (delay.mean_interval[1] - delay.mean) / delay.mean:.0f} %"

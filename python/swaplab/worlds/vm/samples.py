@@ -1,4 +1,6 @@
-"""A guest's memory samples as a recording in the format `memory-samples`, with launches, starts and kills as events."""
+"""A guest's memory samples as a recording in the format `memory-samples`, with launches, starts and
+kills as events.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ from swaplab.worlds.vm.guest import Outcome
 def recording(outcome: Outcome, foreground_ns: int, gips: float) -> str:
     """Build the text of the recording; empty if no samples were requested.
 
-    An app stays in the foreground for `foreground_ns` of the guest's time after its answer. The recording's times are for a core of `gips`
-    GIPS.
+    An app stays in the foreground for `foreground_ns` of the guest's time after its answer. The
+    recording's times are for a core of `gips` GIPS.
     """
     if not outcome.samples:
         return ""

@@ -1,4 +1,6 @@
-"""The host's programs that the world needs: from the path, else from the distribution's packages in the user's cache."""
+"""The host's programs that the world needs: from the path, else from the distribution's packages in
+the user's cache.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +94,9 @@ def _path(root: Path | None = None) -> str:
 
 
 def find(*programs: Program) -> Tools:
-    """Locate all programs. Missing ones are downloaded once. Raises NotSupported if they cannot be."""
+    """Locate all programs. Missing ones are downloaded once. Raises NotSupported if they cannot
+    be.
+    """
     packages: list[Package] = []
     root = None
     if missing := absent(*programs):

@@ -1,4 +1,6 @@
-"""The guest's tracepoints as rows of a table: a span for a pair of begin and end events, an instant for every other event."""
+"""The guest's tracepoints as rows of a table: a span for a pair of begin and end events, an instant
+for every other event.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +11,26 @@ import polars as pl
 
 from swaplab.worlds.kernel.collect.events import Event
 
-#: Name suffixes of pairs of tracepoints that a task passes at the begin and the end of an operation.
+#: Name suffixes of pairs of tracepoints that a task passes at the begin and the end of an
+#: operation.
 EDGES = (("_begin", "_end"), ("_wake", "_sleep"))
-#: Pairs for block requests, which another task may complete; `rq`: at the device, `bio`: at the block layer.
+#: Pairs for block requests, which another task may complete; `rq`: at the device, `bio`: at the
+#: block layer.
 REQUESTS = {"block_rq_issue": "block_rq_complete", "block_bio_queue": "block_bio_complete"}
 #: Device, kind, first sector and sectors: `259,2 RS 4096 () 12345 + 8 none,0,0 [kswapd0]`.
 _REQUEST = re.compile(r"(?P<device>\d+,\d+) (?P<kind>\w+) .*?(?P<sector>\d+) \+ (?P<sectors>\d+)")
 _KINDS = {"R": "read", "W": "write", "D": "discard", "F": "flush"}
 SECTOR = 512
-#: Columns of the table `tracepoints` after those of every table. `length_ns` is null for an instant.
+#: Columns of the table `tracepoints` after those of every table. `length_ns` is null for an
+#: instant.
 COLUMNS = {"at_ns": pl.Int64, "length_ns": pl.Int64, "track": pl.String, "name": pl.String, "detail": pl.String}
 
 
 @dataclass(frozen=True)
 class Span:
-    """An operation of the guest's kernel, in ns of the guest's clock; `length_ns` is None for an instant."""
+    """An operation of the guest's kernel, in ns of the guest's clock; `length_ns` is None for an
+    instant.
+    """
 
     at_ns: int
     length_ns: int | None
@@ -34,9 +41,11 @@ class Span:
 
 
 def spans(events: list[Event]) -> list[Span]:
-    """Build the spans of a trace's events, sorted by their start. Spans that are open at the end of the trace end there.
+    """Build the spans of a trace's events, sorted by their start. Spans that are open at the end of
+    the trace end there.
 
-    An end event whose begin event the ring has lost is ignored. So is a second begin event before the end: a wake-up of a running kswapd.
+    An end event whose begin event the ring has lost is ignored. So is a second begin event before
+    the end: a wake-up of a running kswapd.
     """
     last = max((_ns(event) for event in events), default=0)
     begins = _begins({event.name for event in events})
@@ -68,7 +77,9 @@ def spans(events: list[Event]) -> list[Span]:
 
 
 def _begins(seen: set[str]) -> dict[str, str]:
-    """Return the begin tracepoints in the trace with their end tracepoints. If either is not in the trace, the other is an instant."""
+    """Return the begin tracepoints in the trace with their end tracepoints. If either is not in the
+    trace, the other is an instant.
+    """
     pairs = {name: name.removesuffix(begin) + end for name in seen for begin, end in EDGES if name.endswith(begin)} | REQUESTS
     return {begin: end for begin, end in pairs.items() if begin in seen and end in seen}
 
@@ -87,7 +98,9 @@ def _span(begun: Event, until_ns: int) -> Span:
 
 
 def _requests(pending: list[tuple[int, int, re.Match[str]]]) -> list[Span]:
-    """Assign each of a device's requests, which may overlap, to the first free position of its queue."""
+    """Assign each of a device's requests, which may overlap, to the first free position of its
+    queue.
+    """
     free_at: dict[str, list[int]] = {}
     spans_of_requests = []
     for begun, ended, request in sorted(pending, key=lambda row: row[:2]):

@@ -9,7 +9,8 @@ const IMPERCEPTIBLE: u64 = 201;
 /// The state that the daemon keeps from one check of memory to the next.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
-    /// The time at which the window began in which refaults are counted; none before the first window.
+    /// The time at which the window began in which refaults are counted; none before the first
+    /// window.
     window_ns: Option<u64>,
     /// [`Pressure::file_refaults_kb`] at that time.
     refaults_kb: u64,
@@ -17,7 +18,8 @@ pub struct Memory {
     file_kb: u64,
     /// Thrashing that is carried over from earlier windows, in percent of the file cache.
     pub(super) carried: u64,
-    /// The limit in force, in percent: `thrashing_limit`, lowered by each kill for thrashing until the next window begins.
+    /// The limit in force, in percent: `thrashing_limit`, lowered by each kill for thrashing until
+    /// the next window begins.
     pub(super) limit: u64,
     /// [`Pressure::scanned`] and [`Pressure::file_refaults_kb`] as the last checks saw them.
     scanned: Scanned,
@@ -41,7 +43,8 @@ impl Memory {
         }
     }
 
-    /// Whether the daemon checks memory, because of `stall_ms` of stalls in the last second or a kill after the last check.
+    /// Whether the daemon checks memory, because of `stall_ms` of stalls in the last second or a
+    /// kill after the last check.
     pub fn is_awake(&self, settings: &Settings, stall_ms: u64) -> bool {
         self.killed || stall_ms >= settings.psi_partial_stall_ms
     }
@@ -61,8 +64,8 @@ impl Memory {
         (score < NOBODY).then_some(score.max(1) as u32)
     }
 
-    /// Whether a task has reclaimed for itself since the last check; none if nobody has reclaimed and no file page has refaulted, so that
-    /// nothing may be killed.
+    /// Whether a task has reclaimed for itself since the last check; none if nobody has reclaimed
+    /// and no file page has refaulted, so that nothing may be killed.
     fn reclaims_directly(&mut self, seen: &Pressure) -> Option<bool> {
         let refaulted = std::mem::replace(&mut self.last_refaults_kb, seen.file_refaults_kb) != seen.file_refaults_kb;
         let Some(now) = seen.scanned else { return Some(false) };
@@ -71,9 +74,11 @@ impl Memory {
         (direct || background || refaulted).then_some(direct)
     }
 
-    /// File pages that refaulted since the window began, in percent of the file cache at that time, and the carried-over percentage.
+    /// File pages that refaulted since the window began, in percent of the file cache at that time,
+    /// and the carried-over percentage.
     fn thrashing(&mut self, settings: &Settings, now_ns: u64, seen: &Pressure) -> u64 {
-        // Like lmkd, add a page to the file cache: without any file page, a single refault would exceed every limit.
+        // Like lmkd, add a page to the file cache: without any file page, a single refault would
+        // exceed every limit.
         let growth = 100 * seen.file_refaults_kb.saturating_sub(self.refaults_kb) / (self.file_kb + 4);
         let since_ns = self.window_ns.map_or(u64::MAX, |began| now_ns.saturating_sub(began));
         if since_ns <= WINDOW_NS {
@@ -88,7 +93,8 @@ impl Memory {
         self.carried
     }
 
-    /// The least `oom_score_adj` that the first applicable rule may kill, in lmkd's order of rules; none if no rule applies.
+    /// The least `oom_score_adj` that the first applicable rule may kill, in lmkd's order of rules;
+    /// none if no rule applies.
     fn rule(&mut self, settings: &Settings, seen: &Pressure, thrashing: u64, is_direct: bool, after_kill: bool) -> Option<u64> {
         let (low_memory, critical) = (settings.memory_is_low(seen), thrashing >= settings.critical());
         let free = settings.swap_free_kb(seen);

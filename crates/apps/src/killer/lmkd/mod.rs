@@ -1,10 +1,13 @@
 //! What: Android's low-memory killer daemon, woken by pressure stall information.
 //! Why: the killer of Android 11 and later.
-//! Source: AOSP system/memory/lmkd, lmkd.cpp, `mp_event_psi`, `find_and_kill_process`, `calc_swap_utilization` and `update_props`, at commit
-//! 498e312 (2025); each rule is named as there.
-//! Deviations: the app in front is never killed; `kill_timeout_ms` has an effect only where a victim takes time to die
-//! (`machine.kernel.exit_ns`), and 0 does not wait at all; partial and complete stalls are the same; easily available memory includes all file pages instead of only inactive ones, so swap counts as low later.
-//! `stall_limit_critical` and `direct_reclaim_threshold_ms`, which are off by default, are not implemented.
+//! Source: AOSP system/memory/lmkd, lmkd.cpp, `mp_event_psi`, `find_and_kill_process`,
+//! `calc_swap_utilization` and `update_props`, at commit 498e312 (2025); each rule is named as
+//! there.
+//! Deviations: the app in front is never killed; `kill_timeout_ms` has an effect only where a
+//! victim takes time to die (`machine.kernel.exit_ns`), and 0 does not wait at all; partial and
+//! complete stalls are the same; easily available memory includes all file pages instead of only
+//! inactive ones, so swap counts as low later. `stall_limit_critical` and
+//! `direct_reclaim_threshold_ms`, which are off by default, are not implemented.
 //! Weakness: rules with percentages behave differently on phones with different memory sizes.
 
 mod memory;

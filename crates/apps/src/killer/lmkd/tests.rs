@@ -1,7 +1,8 @@
 use super::*;
 use crate::{AdjSpread, Scanned, Watermark, KILLERS};
 
-/// 100,000 kB of file pages, all of the swap free, 70 ms of stall: the daemon is awake, and no rule applies.
+/// 100,000 kB of file pages, all of the swap free, 70 ms of stall: the daemon is awake, and no rule
+/// applies.
 const CALM: Pressure = Pressure {
     free_kb: 50_000,
     file_kb: 100_000,
@@ -59,7 +60,8 @@ fn low_memory_and_swap() {
 
 #[test]
 fn free_swap_is_no_more_than_memory_allows() {
-    // 4,000 + 5,000 kB are easily available, less than 10 % of the swap; at a ratio of 2 they stand for 18,000.
+    // 4,000 + 5,000 kB are easily available, less than 10 % of the swap; at a ratio of 2 they stand
+    // for 18,000.
     let seen = Pressure { free_kb: 4_000, file_kb: 5_000, ..LOW };
     let by = |swap_compression_ratio| look(&Settings { swap_compression_ratio, ..old() }, seen);
     assert_eq!([1, 2, 0].map(by), [Some(201), None, None]);
@@ -170,7 +172,8 @@ fn a_model_of_a_group_has_no_stalls() {
 #[test]
 fn its_times_stretch_with_the_phones() {
     let mut slow = Killer::parse("lmkd").unwrap().slowed(3.0);
-    // 70 ms of stalls a second are 210 of a phone a third as fast, and 10 ms from look to look are 30.
+    // 70 ms of stalls a second are 210 of a phone a third as fast, and 10 ms from look to look
+    // are 30.
     assert_eq!(([slow.is_awake(209), slow.is_awake(210)], slow.poll_ms, slow.is_off()), ([false, true], 30.0, false));
     assert_eq!(slow.look(0, &Pressure { stall_ms: 210, ..LOW }), Some(701));
     assert_eq!(Killer::parse("lmkd:low_memory_kb=5000").unwrap().low_memory_kb(), 5_000);
@@ -190,7 +193,8 @@ fn nothing_is_killed_while_nobody_reclaims_and_nothing_refaults() {
     let mut at = |direct, background, file_refaults_kb| {
         memory.look(&settings, 0, &Pressure { scanned: Some(Scanned { direct, background }), file_refaults_kb, ..LOW })
     };
-    // Memory is low at each check. The first one sees what kswapd scanned, the third a refault, the fifth a direct reclaimer.
+    // Memory is low at each check. The first one sees what kswapd scanned, the third a refault, the
+    // fifth a direct reclaimer.
     let found = [at(0, 32, 0), at(0, 32, 0), at(0, 32, 4), at(0, 32, 4), at(1, 32, 4), at(1, 32, 4)];
     assert_eq!(found, [Some(701), None, Some(701), None, Some(701), None]);
 }

@@ -1,8 +1,10 @@
-//! The sizes of the regions: how shadow hits make a region grow, and which region shrinks in return.
+//! The sizes of the regions: how shadow hits make a region grow, and which region shrinks in
+//! return.
 
 use crate::{Backing, Costs};
 
-/// A region is {anonymous, file} x {read, write}: 0 read/anon, 1 write/anon, 2 read/file, 3 write/file.
+/// A region is {anonymous, file} x {read, write}: 0 read/anon, 1 write/anon, 2 read/file, 3
+/// write/file.
 pub type Region = usize;
 
 /// The rule that selects the region that gives up a frame when another region grows.
@@ -29,8 +31,9 @@ pub struct Balance {
     frames: usize,
     regions: usize,
     size: [usize; 4],
-    /// Four times the number of pages that the ring lacks to its size, plus the number of the region: the lowest is that of the region most
-    /// over its size, with the lowest number of equals.
+    /// Four times the number of pages that the ring lacks to its size, plus the number of the
+    /// region: the lowest is that of the region most over its size, with the lowest number of
+    /// equals.
     room: [i64; 4],
     /// Cost of the operation that puts a page into the region, in nanoseconds.
     cost: [u64; 4],
@@ -115,7 +118,8 @@ impl Balance {
         self.size[region]
     }
 
-    /// Maximum number of shadow entries of a region: its size and its shadow's add up to the number of frames.
+    /// Maximum number of shadow entries of a region: its size and its shadow's add up to the number
+    /// of frames.
     pub fn shadow_size(&self, region: Region) -> usize {
         self.frames.saturating_sub(self.size[region])
     }
@@ -124,8 +128,8 @@ impl Balance {
         self.total.iter().sum()
     }
 
-    /// Count a fault on a page in the shadow of `region`. At the threshold the region grows and another one shrinks. Returns whether
-    /// sizes have changed.
+    /// Count a fault on a page in the shadow of `region`. At the threshold the region grows and
+    /// another one shrinks. Returns whether sizes have changed.
     pub fn shadow_hit(&mut self, region: Region) -> bool {
         self.decayed = self.decayed.map(|d| d * DECAY);
         self.decayed[region] += 1.0;
@@ -144,7 +148,8 @@ impl Balance {
         true
     }
 
-    /// The region to shrink: never the growing one, nor one with a single frame. Ties go to the lowest number.
+    /// The region to shrink: never the growing one, nor one with a single frame. Ties go to the
+    /// lowest number.
     fn victim(&self, growing: Region) -> Option<Region> {
         let candidates = (0..self.regions).filter(|r| *r != growing && self.size[*r] > 1);
         let lowest = |key: &dyn Fn(Region) -> f64| candidates.clone().min_by(|a, b| key(*a).total_cmp(&key(*b)));
@@ -157,7 +162,8 @@ impl Balance {
         }
     }
 
-    /// Scale the sizes to a new number of frames: rounded down, at least one frame each. Remaining frames go to the first regions.
+    /// Scale the sizes to a new number of frames: rounded down, at least one frame each. Remaining
+    /// frames go to the first regions.
     pub fn resize(&mut self, frames: usize) {
         let before: usize = self.size.iter().sum();
         let linked = self.linked();

@@ -1,17 +1,21 @@
-//! What: four rings with a hand each, {read, write} x {anonymous, file}; a page that was read and written is in two of them.
-//!   Each ring has a shadow, a list of the pages that left it. Faults on pages of a shadow, weighed by the cost of the ring's
-//!   operation, make that ring grow at the expense of another.
-//! Why: a write to NVM swap costs five times a read, a read from flash twice a read from NVM; CLOCK ignores both.
-//! Source: Yoon, Cho and Bahn, "Storage type and hot partition aware page reclamation for NVM swap in smartphones",
-//!   Electronics 11(3):386, 2022, section 2. `docs/models/spo-clock.md` has the steps in full.
-//! Deviations: only where the paper does not say, or where Algorithm 1 lacks a symbol. The access bits of both operations are examined
-//!   for every page under the hand, the victim too; a reclaim inside a reclaim cross-inserts, but never reclaims again. A
-//!   fault takes its frame from its own region if that is at or over its size, else from the region most over its size.
-//!   A private file page stays linked as a file page after its first write until a hand reaches it and moves it to the
-//!   anonymous region of the same operation. Every shadow is trimmed at the end of each fault.
-//! Weakness: the sizes follow the gain of each ring alone, though a page in two rings needs only one frame; a read ring that
-//!   is cheap to refill is starved even if all its pages are hot. On our real traces it loses to CLOCK more often than it
-//!   wins (CLAIMS.md).
+//! What: four rings with a hand each, {read, write} x {anonymous, file}; a page that was read and
+//!   written is in two of them. Each ring has a shadow, a list of the pages that left it. Faults on
+//!   pages of a shadow, weighed by the cost of the ring's operation, make that ring grow at the
+//!   expense of another.
+//! Why: a write to NVM swap costs five times a read, a read from flash twice a read from NVM; CLOCK
+//! ignores both.
+//! Source: Yoon, Cho and Bahn, "Storage type and hot partition aware page reclamation for NVM swap
+//!   in smartphones", Electronics 11(3):386, 2022, section 2. `docs/models/spo-clock.md` has the
+//!   steps in full.
+//! Deviations: only where the paper does not say, or where Algorithm 1 lacks a symbol. The access
+//!   bits of both operations are examined for every page under the hand, the victim too; a reclaim
+//!   inside a reclaim cross-inserts, but never reclaims again. A fault takes its frame from its own
+//!   region if that is at or over its size, else from the region most over its size. A private file
+//!   page stays linked as a file page after its first write until a hand reaches it and moves it to
+//!   the anonymous region of the same operation. Every shadow is trimmed at the end of each fault.
+//! Weakness: the sizes follow the gain of each ring alone, though a page in two rings needs only
+//!   one frame; a read ring that is cheap to refill is starved even if all its pages are hot. On
+//!   our real traces it loses to CLOCK more often than it wins (CLAIMS.md).
 
 mod balance;
 mod shadows;
@@ -29,9 +33,11 @@ use swaplab_vocab::{prefetch, BadInput, Kind, Op, PageId, Parameter, Params, Res
 /// Distance, in entries, at which the state of pages is prefetched ahead of a hand.
 const AHEAD: usize = 12;
 
-/// Metadata per page in bytes: one entry per operation, the counts of stale entries of eight lists, and the state.
+/// Metadata per page in bytes: one entry per operation, the counts of stale entries of eight lists,
+/// and the state.
 const METADATA_BYTES: f64 = 13.0;
-/// Distance at which a ring's own entries are prefetched: a processor does not foresee the next lines of so many rings.
+/// Distance at which a ring's own entries are prefetched: a processor does not foresee the next
+/// lines of so many rings.
 const FAR_AHEAD: usize = 64;
 
 pub struct SpoClockPolicy {
@@ -122,7 +128,8 @@ impl SpoClockPolicy {
         }
     }
 
-    /// Append the page to a ring, after removing it from any other list of that side. Clears the access bits in `clear`.
+    /// Append the page to a ring, after removing it from any other list of that side. Clears the
+    /// access bits in `clear`.
     #[inline(always)]
     fn link(&mut self, page: PageId, region: Region, clear: u8) {
         let side = side(region);
@@ -136,7 +143,8 @@ impl SpoClockPolicy {
         self.balance.enter(region);
     }
 
-    /// Reclaim until a page leaves memory: from `target` while it is full, else from the region most over its size.
+    /// Reclaim until a page leaves memory: from `target` while it is full, else from the region
+    /// most over its size.
     #[inline(never)]
     fn free_frame(&mut self, target: Option<Region>, pages: &mut PageView) {
         let mut freed = false;
@@ -153,14 +161,16 @@ impl SpoClockPolicy {
         }
     }
 
-    /// Algorithm 1, `Reclaim`: turn the hand until a page leaves the region. Returns whether any page left memory. A reclaim inside of
-    /// a reclaim is `INNER`. It is a function of its own, so that the outer one needs no recursion and can be inlined.
+    /// Algorithm 1, `Reclaim`: turn the hand until a page leaves the region. Returns whether any
+    /// page left memory. A reclaim inside of a reclaim is `INNER`. It is a function of its own, so
+    /// that the outer one needs no recursion and can be inlined.
     #[inline(always)]
     fn reclaim_from<const INNER: bool>(&mut self, region: Region, pages: &mut PageView) -> bool {
         let (side, other) = (side(region), side(region ^ 1));
         let (accessed, linked, shadowed) = (ACCESSED << side, LINKED << side, SHADOWED << side);
         let mut freed = false;
-        // The popped page keeps its linked bit until it is linked elsewhere, so that it counts as resident meanwhile.
+        // The popped page keeps its linked bit until it is linked elsewhere, so that it counts as
+        // resident meanwhile.
         while let Some(page) = self.rings[region].pop() {
             self.scanned += 1;
             let soon = self.rings[region].coming(AHEAD);
@@ -173,7 +183,8 @@ impl SpoClockPolicy {
                 continue;
             }
             let mut state = self.state[page as usize];
-            // A page under the hand that was accessed by the other operation also enters the region of that operation.
+            // A page under the hand that was accessed by the other operation also enters the region
+            // of that operation.
             if state & (ACCESSED | LINKED) << other == ACCESSED << other {
                 freed |= self.cross_insert::<INNER>(page, region ^ 1, pages);
                 state = self.state[page as usize];
@@ -200,7 +211,8 @@ impl SpoClockPolicy {
         self.reclaim_from::<true>(region, pages)
     }
 
-    /// Link a page into the region of the other operation too. Returns whether any page left memory.
+    /// Link a page into the region of the other operation too. Returns whether any page left
+    /// memory.
     #[inline(never)]
     fn cross_insert<const INNER: bool>(&mut self, page: PageId, region: Region, pages: &mut PageView) -> bool {
         let freed = !INNER && self.balance.is_full(region) && self.reclaim_inside(region, pages);

@@ -1,8 +1,10 @@
 //! The shadows of the regions: the pages that left each ring, oldest first, up to a limit.
 //!
-//! A page beyond the limit at the end of a fault is overdue. Overdue pages stay queued until it matters whether a page is in the shadow,
-//! and are then dropped in one loop. Dropped at the end of each fault, they cost two branches that no processor foresees. A page that is
-//! hit leaves a stale entry behind; since stale entries are counted by page, the loop needs no branch to recognize one.
+//! A page beyond the limit at the end of a fault is overdue. Overdue pages stay queued until it
+//! matters whether a page is in the shadow, and are then dropped in one loop. Dropped at the end of
+//! each fault, they cost two branches that no processor foresees. A page that is hit leaves a stale
+//! entry behind; since stale entries are counted by page, the loop needs no branch to recognize
+//! one.
 
 use super::balance::{Balance, Region};
 use super::state::{side, FILE, IN_SHADOW, SHADOWED};
@@ -10,7 +12,8 @@ use swaplab_vocab::{prefetch, PageId};
 
 /// Distance, in entries, at which what is kept of the oldest pages is prefetched.
 const AHEAD: usize = 12;
-/// Distance at which the entries are prefetched: a processor does not foresee the next lines of so many shadows.
+/// Distance at which the entries are prefetched: a processor does not foresee the next lines of so
+/// many shadows.
 const FAR_AHEAD: usize = 64;
 /// Initial capacity.
 const FEWEST: usize = 64;
@@ -20,7 +23,8 @@ const MOST_STALE: u8 = 15;
 struct Shadow {
     /// The ring buffer; its length is a power of two.
     entries: Vec<PageId>,
-    /// Positions of the first entry and of the end. Both only grow; the index in `entries` is the position modulo its length.
+    /// Positions of the first entry and of the end. Both only grow; the index in `entries` is the
+    /// position modulo its length.
     head: usize,
     tail: usize,
     /// Queued pages, the overdue ones too, minus the limit.
@@ -35,9 +39,11 @@ struct Shadow {
 pub struct Shadows {
     /// The state of every queued page says that it is in this shadow.
     shadows: [Shadow; 4],
-    /// Faults so far. What a shadow exceeds its limit by during a fault is overdue only from the end of that fault.
+    /// Faults so far. What a shadow exceeds its limit by during a fault is overdue only from the
+    /// end of that fault.
     faults: u64,
-    /// Stale entries of each page, by backing: four bits for each side. They lie before its live entry, since `push` appends.
+    /// Stale entries of each page, by backing: four bits for each side. They lie before its live
+    /// entry, since `push` appends.
     stale: [Vec<u8>; 2],
 }
 
@@ -71,7 +77,8 @@ impl Shadows {
         (shadow.limit + shadow.excess - shadow.due(self.faults)) as usize
     }
 
-    /// The sizes of the regions have changed. Pages beyond the new limits are overdue from the next [`end_fault`](Self::end_fault).
+    /// The sizes of the regions have changed. Pages beyond the new limits are overdue from the next
+    /// [`end_fault`](Self::end_fault).
     pub fn set_limits(&mut self, balance: &Balance) {
         for (region, shadow) in self.shadows.iter_mut().enumerate() {
             shadow.settle(self.faults);
@@ -81,7 +88,8 @@ impl Shadows {
         }
     }
 
-    /// Prefetch what a shadow hit of the page changes. Only for anonymous pages, to save an instruction a reference.
+    /// Prefetch what a shadow hit of the page changes. Only for anonymous pages, to save an
+    /// instruction a reference.
     #[inline]
     pub fn prefetch(&self, page: PageId) {
         prefetch(&self.stale[0], page as usize);
@@ -102,7 +110,8 @@ impl Shadows {
         shadow.excess += 1;
     }
 
-    /// Remove a page from the shadow of a region, unless it is overdue there. Returns whether it was in the shadow.
+    /// Remove a page from the shadow of a region, unless it is overdue there. Returns whether it
+    /// was in the shadow.
     #[inline]
     pub fn remove(&mut self, region: Region, page: PageId, state: &mut [u8]) -> bool {
         self.shadows[region].settle(self.faults);
@@ -150,7 +159,8 @@ impl Shadows {
         shadow.overdue = 0;
     }
 
-    /// Drop overdue and stale entries. The buffer doubles if live entries still take more than half of it.
+    /// Drop overdue and stale entries. The buffer doubles if live entries still take more than half
+    /// of it.
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, region: Region, state: &mut [u8]) {
@@ -229,7 +239,8 @@ mod tests {
                 let other = region ^ 2;
                 match step {
                     0..=4 if !model[region].contains(&page) && !model[other].contains(&page) => {
-                        shadows.remove(other, page, &mut state); // an overdue page is dropped, as a policy does when a page enters a ring
+                        // an overdue page is dropped, as a policy does when a page enters a ring
+                        shadows.remove(other, page, &mut state);
                         shadows.remove(region, page, &mut state);
                         state[page as usize] |= IN_SHADOW[region];
                         shadows.push(region, page, &mut state);

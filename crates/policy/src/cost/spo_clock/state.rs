@@ -1,4 +1,5 @@
-//! The state byte of a page: its access bits, and which lists of the read and of the write side it is in.
+//! The state byte of a page: its access bits, and which lists of the read and of the write side it
+//! is in.
 
 use super::balance::Region;
 

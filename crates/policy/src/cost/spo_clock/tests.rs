@@ -60,8 +60,8 @@ fn drain(pages: &mut Residency, free: &mut usize, out: &mut Vec<PageId>) {
     }
 }
 
-/// Worked by hand: five frames, so sizes 2 1 1 1 (read/anon, write/anon, read/file, write/file); T0 = 1, so one hit grows
-/// write/anon.
+/// Worked by hand: five frames, so sizes 2 1 1 1 (read/anon, write/anon, read/file, write/file);
+/// T0 = 1, so one hit grows write/anon.
 #[test]
 fn a_shadow_hit_grows_its_region_and_a_written_page_moves_over() {
     let mut m = Machine::new("spo-clock:t0=1", &[Class::Anonymous; 7], 5);
@@ -70,7 +70,8 @@ fn a_shadow_hit_grows_its_region_and_a_written_page_moves_over() {
     }
     m.access(4, Op::Write); // write/anon {3} is at its size: 3 goes to its shadow
     assert_eq!(m.out, [3]);
-    m.access(3, Op::Write); // in the shadow: write/anon 1 -> 2 at the cost of read/anon, which is over its size by 3 now
+    // in the shadow: write/anon 1 -> 2 at the cost of read/anon, which is over its size by 3 now
+    m.access(3, Op::Write);
     assert_eq!((m.out.as_slice(), m.sizes().as_slice()), ([3, 0].as_slice(), [1.0, 2.0, 1.0, 1.0].as_slice()));
     m.access(1, Op::Read);
     m.access(1, Op::Write);
@@ -80,13 +81,15 @@ fn a_shadow_hit_grows_its_region_and_a_written_page_moves_over() {
     m.policy.as_dyn().check(&m.pages).unwrap();
 }
 
-/// As printed, a full region gives up an entry though frames are free; a page in both rings stays in memory.
+/// As printed, a full region gives up an entry though frames are free; a page in both rings stays
+/// in memory.
 #[test]
 fn descriptor_mode_reclaims_an_entry_of_a_full_region() {
     let mut m = Machine::new("spo-clock:mode=descriptor", &[Class::Anonymous; 4], 4);
     m.access(0, Op::Read);
     m.access(0, Op::Write);
-    m.access(1, Op::Read); // read/anon {0} is full: 0 leaves it, was written, so it is in write/anon
+    // read/anon {0} is full: 0 leaves it, was written, so it is in write/anon
+    m.access(1, Op::Read);
     assert_eq!((m.out.as_slice(), m.free), ([].as_slice(), 2));
     m.access(2, Op::Read);
     assert_eq!((m.out.as_slice(), m.free), ([1].as_slice(), 2));

@@ -1,4 +1,5 @@
-//! The scans of `active-inactive`: what is done with a scanned page, and which pages are scanned next.
+//! The scans of `active-inactive`: what is done with a scanned page, and which pages are scanned
+//! next.
 
 use super::{ActiveInactivePolicy, ACCESSED, ACTIVE, ANON, EXECUTABLE, FILE, INACTIVE, REFERENCED, SHADOW, WORKINGSET};
 use crate::linux::scan_pass::{Balance, Reclaimer, BATCH};
@@ -36,7 +37,8 @@ impl ActiveInactivePolicy {
         }
         let flags = &mut self.flags[page as usize];
         if *flags & ACCESSED != 0 {
-            // The fault that brought the page in set its accessed bit, so it must be found accessed twice, unless it is executable.
+            // The fault that brought the page in set its accessed bit, so it must be found accessed
+            // twice, unless it is executable.
             let activate = *flags & REFERENCED != 0 || if kind == FILE { *flags & EXECUTABLE != 0 } else { self.rules.old };
             *flags &= !(ACCESSED | REFERENCED);
             if activate {
@@ -89,7 +91,8 @@ impl ActiveInactivePolicy {
         self.swappable || self.len(FILE) == 0
     }
 
-    /// Age anonymous pages, which the kernel does even while only file pages are scanned (`shrink_lruvec`, `kswapd_age_node`).
+    /// Age anonymous pages, which the kernel does even while only file pages are scanned
+    /// (`shrink_lruvec`, `kswapd_age_node`).
     fn age_anonymous(&mut self, pages: &PageView) {
         if self.scans_anonymous() && self.inactive_is_low(ANON) {
             (0..BATCH).for_each(|_| self.shrink_active(ANON, pages));
@@ -117,9 +120,11 @@ impl ActiveInactivePolicy {
         self.pass.set([inactive[0], active[0], inactive[1], active[1]], balance);
     }
 
-    /// Which kinds of pages this pass scans (`get_scan_count`). With `swappiness=0` anonymous pages are scanned only at the last priority.
-    /// While there are inactive file pages to scan and active ones need no aging, only file pages are scanned (cache trim mode of
-    /// `prepare_scan_control`). When hardly any file page is left, only anonymous pages are (its `file_is_tiny`).
+    /// Which kinds of pages this pass scans (`get_scan_count`). With `swappiness=0` anonymous pages
+    /// are scanned only at the last priority. While there are inactive file pages to scan and
+    /// active ones need no aging, only file pages are scanned (cache trim mode of
+    /// `prepare_scan_control`). When hardly any file page is left, only anonymous pages are (its
+    /// `file_is_tiny`).
     fn balance_of_pass(&mut self, priority: u32, aged: [bool; 2]) -> Balance {
         if !self.scans_anonymous() {
             Balance::Only(FILE)
@@ -134,7 +139,8 @@ impl ActiveInactivePolicy {
         }
     }
 
-    /// A reclaimer begins. A direct reclaimer suspends the current pass of background reclaim until it ends.
+    /// A reclaimer begins. A direct reclaimer suspends the current pass of background reclaim until
+    /// it ends.
     pub(super) fn begin(&mut self, by: Reclaimer) {
         if self.pass.is_background() {
             self.kswapd_pass = Some(self.pass.clone());
@@ -150,7 +156,8 @@ impl ActiveInactivePolicy {
         }
     }
 
-    /// Take over the refaults since the last reclaimer began: they make this one deactivate active pages (`snapshot_refaults`).
+    /// Take over the refaults since the last reclaimer began: they make this one deactivate active
+    /// pages (`snapshot_refaults`).
     fn take_refaults(&mut self) {
         self.challenged = std::mem::take(&mut self.refaulted);
     }

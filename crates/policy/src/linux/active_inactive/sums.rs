@@ -1,9 +1,12 @@
-//! The list lengths and refault counts that reclaim uses to decide whether an inactive list is too short.
+//! The list lengths and refault counts that reclaim uses to decide whether an inactive list is too
+//! short.
 //!
-//! Source: Linux 6.12, mm/memcontrol.c. The statistics of control groups are flushed every two seconds (`FLUSH_TIME`), and reclaim uses
-//! the values of the last flush (`mem_cgroup_flush_stats_ratelimited` in `prepare_scan_control`, mm/vmscan.c). Within a launch reclaim
-//! therefore does not see the pages that it has moved. 6.1 flushes them each time. In both versions the number of pages to scan, and
-//! whether file pages are tiny, come from the current list lengths.
+//! Source: Linux 6.12, mm/memcontrol.c. The statistics of control groups are flushed every two
+//! seconds (`FLUSH_TIME`), and reclaim uses the values of the last flush
+//! (`mem_cgroup_flush_stats_ratelimited` in `prepare_scan_control`, mm/vmscan.c). Within a launch
+//! reclaim therefore does not see the pages that it has moved. 6.1 flushes them each time. In both
+//! versions the number of pages to scan, and whether file pages are tiny, come from the current
+//! list lengths.
 
 use super::{ActiveInactivePolicy, Sums, ACTIVE, INACTIVE};
 use swaplab_vocab::PAGE_SIZE;
@@ -32,8 +35,9 @@ impl ActiveInactivePolicy {
         self.sums.map_or_else(|| self.lists.len(INACTIVE[kind]), |sums| sums.inactive[kind])
     }
 
-    /// Whether the inactive list is too short. It should be as long as the active one; in large memories the target ratio of active to
-    /// inactive pages grows with the square root of their size.
+    /// Whether the inactive list is too short. It should be as long as the active one; in large
+    /// memories the target ratio of active to inactive pages grows with the square root of their
+    /// size.
     pub(super) fn inactive_is_low(&self, kind: usize) -> bool {
         let inactive = self.known_inactive(kind);
         let active = self.sums.map_or_else(|| self.lists.len(ACTIVE[kind]), |sums| sums.active[kind]);

@@ -4,7 +4,8 @@ use crate::plain::Plain;
 use crate::{FreePages, Reclaimer};
 use swaplab_vocab::Op;
 
-// The plain runner's pages 0, 3, 6, .. are anonymous, 1, 4, 7, .. private file pages, 2, 5, 8, .. shared ones.
+// The plain runner's pages 0, 3, 6, .. are anonymous, 1, 4, 7, .. private file pages, 2, 5, 8, ..
+// shared ones.
 
 fn lists(run: &Plain) -> [f64; 4] {
     let gauges = run.gauges();
@@ -31,7 +32,8 @@ fn a_refault_within_the_working_set_enters_active() {
         let mut linux = Plain::new(spec, 30, 3);
         linux.faults(&[0, 3, 6, 9, 3, 12]);
         assert_eq!(linux.resident(), [3, 9, 12]);
-        // 6 was evicted last: distance 1, and one page, 3, is active. The refault makes reclaim deactivate 3.
+        // 6 was evicted last: distance 1, and one page, 3, is active. The refault makes reclaim
+        // deactivate 3.
         assert_eq!(linux.faults(&[6]), 1);
         assert_eq!((lists(&linux)[0], linux.gauges()[4].1), (1.0, activations), "{spec}");
     }
@@ -39,22 +41,25 @@ fn a_refault_within_the_working_set_enters_active() {
 
 #[test]
 fn anonymous_pages_are_left_alone_while_there_are_inactive_file_pages() {
-    // Ten anonymous pages are first in line, then ten file pages, all used once. At priorities 12 to 4 nothing is scanned. At 3 and 2
-    // there are 10 >> 3 = 1 and 10 >> 2 = 2 inactive file pages: they alone are looked at, and so on until one leaves.
+    // Ten anonymous pages are first in line, then ten file pages, all used once. At priorities 12
+    // to 4 nothing is scanned. At 3 and 2 there are 10 >> 3 = 1 and 10 >> 2 = 2 inactive file
+    // pages: they alone are looked at, and so on until one leaves.
     let mut linux = Plain::new("active-inactive:swappiness=200", 60, 20);
     let pages: Vec<u32> = (0..10).map(|n| 3 * n).chain((0..10).map(|n| 3 * n + 2)).collect();
     linux.faults(&pages);
     linux.faults(&[32]);
     assert_eq!(lists(&linux), [0.0, 10.0, 0.0, 10.0]);
-    // 1 + 2 + 5 looks spare eight pages once; at priority 0 all lists are scanned: ten anonymous pages, two files, the first one again.
+    // 1 + 2 + 5 looks spare eight pages once; at priority 0 all lists are scanned: ten anonymous
+    // pages, two files, the first one again.
     assert_eq!(linux.scanned(), 8 + 10 + 3);
     assert!(!linux.resident().contains(&2));
 }
 
 #[test]
 fn kswapd_gives_up_where_no_share_of_a_list_is_a_page() {
-    // One file page, and anonymous pages can't leave. Kswapd's passes end at priority 1, and 1 >> 1 pages are none: it looks at nothing,
-    // however often it begins again. A direct reclaimer goes on to priority 0, spares the page once and then takes it.
+    // One file page, and anonymous pages can't leave. Kswapd's passes end at priority 1, and 1 >> 1
+    // pages are none: it looks at nothing, however often it begins again. A direct reclaimer goes
+    // on to priority 0, spares the page once and then takes it.
     let mut linux = Plain::new("active-inactive:kernel=6.12", 30, 3);
     linux.faults(&[2]);
     linux.swappable(false);
@@ -67,8 +72,9 @@ fn kswapd_gives_up_where_no_share_of_a_list_is_a_page() {
 
 #[test]
 fn the_last_file_pages_are_spared_while_there_are_inactive_anonymous_ones() {
-    // Ten anonymous pages and two of files, no page free. Up to a watermark of two pages files are tiny, and anonymous pages go even
-    // against swappiness: 1 + 2 + 5 + 2 looks spare each once, then 0 leaves. Otherwise 2 goes after one look at either.
+    // Ten anonymous pages and two of files, no page free. Up to a watermark of two pages files are
+    // tiny, and anonymous pages go even against swappiness: 1 + 2 + 5 + 2 looks spare each once,
+    // then 0 leaves. Otherwise 2 goes after one look at either.
     for (high, left) in [(2, 0), (1, 2)] {
         let mut linux = Plain::new("active-inactive:swappiness=0", 60, 12);
         let pages: Vec<u32> = (0..10).map(|n| 3 * n).chain([2, 5]).collect();
@@ -81,9 +87,11 @@ fn the_last_file_pages_are_spared_while_there_are_inactive_anonymous_ones() {
 
 #[test]
 fn kernel_6_12_does_not_know_what_it_has_moved_since_the_last_sums() {
-    // Four anonymous pages and eight of code. Files come first: 8 >> 3 = 1, 7 >> 2 = 1 and 6 >> 1 = 3 looks activate five. At priority 0
-    // the anonymous pages are spared once and the last three files are activated. By now five of eight were active, so 6.1 sends five
-    // back, and the first of them, 2, leaves. By the last sums all files are inactive: 6.12 ages none, finds none, and 0 leaves.
+    // Four anonymous pages and eight of code. Files come first: 8 >> 3 = 1, 7 >> 2 = 1 and 6 >> 1 =
+    // 3 looks activate five. At priority 0 the anonymous pages are spared once and the last three
+    // files are activated. By now five of eight were active, so 6.1 sends five back, and the first
+    // of them, 2, leaves. By the last sums all files are inactive: 6.12 ages none, finds none, and
+    // 0 leaves.
     for (kernel, left, files) in [("6.1", 2, [3.0, 4.0]), ("6.12", 0, [8.0, 0.0])] {
         let mut linux = Plain::new(&format!("active-inactive:kernel={kernel}"), 60, 12);
         linux.faults(&[0, 3, 6, 9]);
@@ -102,8 +110,9 @@ fn kernel_6_12_does_not_know_what_it_has_moved_since_the_last_sums() {
 
 #[test]
 fn background_reclaim_goes_on_where_a_direct_reclaimer_interrupted_it() {
-    // Sixteen files used once: background reclaim spares all once, and is at priority 1 when the first leaves. A direct reclaimer has
-    // priorities of its own; what follows it ends the pass that was begun.
+    // Sixteen files used once: background reclaim spares all once, and is at priority 1 when the
+    // first leaves. A direct reclaimer has priorities of its own; what follows it ends the pass
+    // that was begun.
     let mut linux = Plain::new("active-inactive:kernel=6.12", 120, 16);
     linux.faults(&(0..16).map(|n| 3 * n + 2).collect::<Vec<u32>>());
     linux.begin_reclaim(Reclaimer::Kswapd(FreePages { free: 0, high: 8 }));
@@ -126,6 +135,7 @@ fn swappiness_says_which_kind_is_scanned() {
         linux.resident().into_iter().filter(|p| p % 3 == 0).count()
     };
     assert_eq!(left(0), 3);
-    // 2 goes when all lists are scanned, 5 while inactive files come first (1 = 3 >> 1), 0 when all are scanned again.
+    // 2 goes when all lists are scanned, 5 while inactive files come first (1 = 3 >> 1), 0 when all
+    // are scanned again.
     assert_eq!(left(200), 2);
 }

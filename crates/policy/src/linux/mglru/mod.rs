@@ -1,13 +1,17 @@
-//! What: Linux's multi-generational LRU. Each kind of page (anonymous, file) has up to four generations. Aging opens a new
-//! generation and moves pages used since the last aging there. Reclaim evicts from the oldest generation of the kind that refaults
-//! less. Pages used more often are in higher tiers; a controller protects a tier that refaults more than the lowest one.
-//! Why: the reclaim of phones since Android 14: less scanning than two lists, and a finer order than active and inactive.
-//! Source: Linux 6.1, mm/vmscan.c (lru_gen_*), mm/workingset.c (lru_gen_refault), Documentation/mm/multigen_lru.rst;
-//! we read the behavior there, the code is our own.
-//! Deviations: a tier counts the accessed bits harvested from a page (the kernel counts reads through file descriptors, which a
-//! trace of accesses lacks); one page at a time; no look-around of accessed pages, no Bloom filters, no control groups.
-//! `min_ttl` is in references; where the kernel would kill a process, the policy evicts and counts that (`min_ttl_broken`).
-//! Weakness: aging walks all of memory; a page used just after its generation opened looks as old as the oldest page there.
+//! What: Linux's multi-generational LRU. Each kind of page (anonymous, file) has up to four
+//! generations. Aging opens a new generation and moves pages used since the last aging there.
+//! Reclaim evicts from the oldest generation of the kind that refaults less. Pages used more often
+//! are in higher tiers; a controller protects a tier that refaults more than the lowest one.
+//! Why: the reclaim of phones since Android 14: less scanning than two lists, and a finer order
+//! than active and inactive.
+//! Source: Linux 6.1, mm/vmscan.c (lru_gen_*), mm/workingset.c (lru_gen_refault),
+//! Documentation/mm/multigen_lru.rst; we read the behavior there, the code is our own.
+//! Deviations: a tier counts the accessed bits harvested from a page (the kernel counts reads
+//! through file descriptors, which a trace of accesses lacks); one page at a time; no look-around
+//! of accessed pages, no Bloom filters, no control groups. `min_ttl` is in references; where the
+//! kernel would kill a process, the policy evicts and counts that (`min_ttl_broken`).
+//! Weakness: aging walks all of memory; a page used just after its generation opened looks as old
+//! as the oldest page there.
 
 mod tiers;
 
@@ -154,8 +158,8 @@ impl MglruPolicy {
         }
     }
 
-    /// Whether this kind may be evicted. While anonymous pages cannot be swapped out, they are only evicted when no file page is left
-    /// (`get_swappiness`).
+    /// Whether this kind may be evicted. While anonymous pages cannot be swapped out, they are only
+    /// evicted when no file page is left (`get_swappiness`).
     fn is_evicted(&self, kind: usize) -> bool {
         kind == FILE || self.swappable || (self.oldest[FILE]..=self.youngest).all(|generation| self.lists.is_empty(list(FILE, generation)))
     }
@@ -184,7 +188,8 @@ impl MglruPolicy {
         self.scanned += 1;
         let now = pages.backing(page) as usize;
         if now != kind {
-            // A private file page that was written joins the anonymous generation of the same age, or the oldest one if that is closed.
+            // A private file page that was written joins the anonymous generation of the same age,
+            // or the oldest one if that is closed.
             self.lists.move_to_front(list(now, self.oldest[now].max(oldest)), page);
             return false;
         }
@@ -300,7 +305,8 @@ mod tests {
         let mut mglru = Plain::new("mglru", 30, 3);
         assert_eq!(mglru.faults(&[0, 3, 6]), 3);
         assert_eq!((gauge(&mglru, "walks"), gauge(&mglru, "generations_anon")), (0.0, 2.0));
-        // The first aging finds every page used by its fault; two more make that generation the oldest of three. 0 is evicted.
+        // The first aging finds every page used by its fault; two more make that generation the
+        // oldest of three. 0 is evicted.
         assert_eq!(mglru.faults(&[9]), 1);
         assert_eq!(mglru.resident(), [3, 6, 9]);
         assert_eq!((gauge(&mglru, "walks"), gauge(&mglru, "generations_anon")), (3.0, 3.0));
@@ -321,7 +327,8 @@ mod tests {
 
     #[test]
     fn without_swap_pages_of_files_go_and_anonymous_ones_only_when_there_are_no_others() {
-        // The plain runner's pages 0, 3, 6, .. are anonymous, 2, 5, 8, .. of files. Four anonymous pages are older than two of files.
+        // The plain runner's pages 0, 3, 6, .. are anonymous, 2, 5, 8, .. of files. Four anonymous
+        // pages are older than two of files.
         let mut mglru = Plain::new("mglru:swappiness=200", 60, 6);
         mglru.swappable(false);
         mglru.faults(&[0, 3, 6, 9, 2, 5, 8, 11]);

@@ -1,5 +1,5 @@
-//! Refaults by kind and tier, and the controller that decides from them. It protects a kind whose refault rate exceeds the other
-//! kind's, and a tier whose rate exceeds the lowest tier's.
+//! Refaults by kind and tier, and the controller that decides from them. It protects a kind whose
+//! refault rate exceeds the other kind's, and a tier whose rate exceeds the lowest tier's.
 
 use crate::Backing;
 
@@ -8,12 +8,14 @@ pub const ANON: usize = Backing::Swap as usize;
 pub const FILE: usize = Backing::File as usize;
 
 const TIERS: usize = 4;
-/// Fewer refaults than this are not significant: the kernel's `MIN_LRU_BATCH`, a machine word of pages.
+/// Fewer refaults than this are not significant: the kernel's `MIN_LRU_BATCH`, a machine word of
+/// pages.
 const FEW: f64 = 64.0;
 
 #[derive(Clone, Copy, Default)]
 struct Tally {
-    /// Refaults since the current oldest generation became the oldest, and the moving average of earlier generations.
+    /// Refaults since the current oldest generation became the oldest, and the moving average of
+    /// earlier generations.
     refaulted: [f64; 2],
     /// Evicted or protected pages, likewise.
     total: [f64; 2],
@@ -24,7 +26,8 @@ impl Tally {
         self.refaulted.iter().sum()
     }
 
-    /// Whether the refault rate is at most that of the setpoint, each weighed by its gain. True also if there are too few refaults to tell.
+    /// Whether the refault rate is at most that of the setpoint, each weighed by its gain. True
+    /// also if there are too few refaults to tell.
     fn within(&self, gain: f64, setpoint: &Tally, setpoint_gain: f64) -> bool {
         let totals = [setpoint, self].map(|t| t.total.iter().sum::<f64>());
         self.refaults() < FEW || self.refaults() * (totals[0] + FEW) * setpoint_gain <= (setpoint.refaults() + 1.0) * totals[1] * gain
@@ -65,13 +68,15 @@ impl Tiers {
         }
     }
 
-    /// The highest tier that is not protected. A tier is evictable if its refault rate is at most twice that of the lowest.
+    /// The highest tier that is not protected. A tier is evictable if its refault rate is at most
+    /// twice that of the lowest.
     pub fn highest_evictable(&self, kind: usize) -> usize {
         let tallies = &self.tally[kind];
         (1..self.count).find(|tier| !tallies[*tier].within(2.0, &tallies[0], 1.0)).unwrap_or(self.count) - 1
     }
 
-    /// The kind to scan: file pages, unless they refault more often than anonymous ones, both weighed by their gains.
+    /// The kind to scan: file pages, unless they refault more often than anonymous ones, both
+    /// weighed by their gains.
     pub fn kind_to_scan(&self, gain: [u64; 2]) -> usize {
         let [anon, file] = [ANON, FILE].map(|kind| &self.tally[kind][0]);
         if file.within(gain[FILE] as f64, anon, gain[ANON] as f64) {

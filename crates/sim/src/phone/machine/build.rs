@@ -21,8 +21,8 @@ use swaplab_policy::{Costs, Policy, Residency, Setup};
 use swaplab_swap::Medium;
 use swaplab_vocab::{Nanos, Result};
 
-/// Build the machine of `phone` under `design`, before it has booted. `shared` are the names of the ranges of shared pages; `seconds` is
-/// the length of the part of the run that is counted.
+/// Build the machine of `phone` under `design`, before it has booted. `shared` are the names of the
+/// ranges of shared pages; `seconds` is the length of the part of the run that is counted.
 pub fn build(phone: &Phone, design: &Design, apps: Apps, shared: Vec<String>, seed: u64, seconds: f64) -> Result<Machine> {
     let (layout, page_bytes) = (&apps.layout, phone.page_bytes);
     let (pages, count) = (layout.owners.len(), layout.apps.len());

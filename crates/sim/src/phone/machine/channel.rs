@@ -1,4 +1,5 @@
-//! The queue of one storage device or of the memory bus: its pending writes, and when it serves a read (docs/models/queue.md).
+//! The queue of one storage device or of the memory bus: its pending writes, and when it serves a
+//! read (docs/models/queue.md).
 
 use super::senders::{add, divide, Sender, Shares};
 use std::collections::VecDeque;
@@ -12,7 +13,8 @@ pub struct Rule {
     behind_all: bool,
     /// The read interrupts the current write request after its current page.
     interrupts: bool,
-    /// Time for which the device idles after a read, in case another one follows, before it continues to write.
+    /// Time for which the device idles after a read, in case another one follows, before it
+    /// continues to write.
     idle_ns: u64,
     /// The longest time for which consecutive reads keep the device from writing.
     slice_ns: u64,
@@ -20,9 +22,10 @@ pub struct Rule {
 
 pub const MS: u64 = 1_000_000;
 
-/// The rule of an I/O order. CFQ: `cfq_slice_idle` is HZ / 125, `cfq_slice_sync` is HZ / 10, and a synchronous request preempts an
-/// asynchronous queue (Linux 3.4, block/cfq-iosched.c, `cfq_should_preempt`). ROW: 5 ms of idling for reads (MSM 3.4,
-/// block/row-iosched.c); this model has no limit on how long reads go first. mq-deadline does not idle (block/mq-deadline.c).
+/// The rule of an I/O order. CFQ: `cfq_slice_idle` is HZ / 125, `cfq_slice_sync` is HZ / 10, and a
+/// synchronous request preempts an asynchronous queue (Linux 3.4, block/cfq-iosched.c,
+/// `cfq_should_preempt`). ROW: 5 ms of idling for reads (MSM 3.4, block/row-iosched.c); this model
+/// has no limit on how long reads go first. mq-deadline does not idle (block/mq-deadline.c).
 pub fn rule(order: IoOrder) -> Rule {
     let request = Rule { behind_all: false, interrupts: false, idle_ns: 0, slice_ns: 0 };
     match order {
@@ -34,9 +37,11 @@ pub fn rule(order: IoOrder) -> Rule {
     }
 }
 
-/// The rule for a write that its sender waits for. CFQ serves it in a synchronous queue, as a read (Linux 3.4, block/cfq-iosched.c,
-/// `rw_is_sync`), and ROW before all other writes (MSM 3.4, block/row-iosched.c, `ROWQ_PRIO_REG_SWRITE`). mq-deadline tells only reads from
-/// writes, and a device that interrupts itself does so for reads: there it takes its turn behind all other writes.
+/// The rule for a write that its sender waits for. CFQ serves it in a synchronous queue, as a read
+/// (Linux 3.4, block/cfq-iosched.c, `rw_is_sync`), and ROW before all other writes (MSM 3.4,
+/// block/row-iosched.c, `ROWQ_PRIO_REG_SWRITE`). mq-deadline tells only reads from writes, and a
+/// device that interrupts itself does so for reads: there it takes its turn behind all other
+/// writes.
 pub fn synchronous(order: IoOrder) -> Rule {
     match order {
         IoOrder::CfqLike | IoOrder::RowLike => rule(order),
@@ -54,7 +59,8 @@ pub struct Batch {
     pages: u64,
     /// Number of frames that become free when it is done.
     pub frames: usize,
-    /// Whose pages these are. A pause of the device is a batch of its own, which nothing is served beside.
+    /// Whose pages these are. A pause of the device is a batch of its own, which nothing is served
+    /// beside.
     senders: Shares,
     is_pause: bool,
 }
@@ -72,12 +78,14 @@ pub struct Channel {
     pub batches: VecDeque<Batch>,
     /// The number of the first batch.
     pub first: u32,
-    /// Total write time submitted so far, and the clock's offset to it: writing that ends at `w` is done at `w + shift_ns`.
+    /// Total write time submitted so far, and the clock's offset to it: writing that ends at `w` is
+    /// done at `w + shift_ns`.
     work_ns: u64,
     pub shift_ns: u64,
     /// The time until which reads occupy the device.
     busy_until_ns: u64,
-    /// The time until which the device idles for another read, and the start of the current series of reads.
+    /// The time until which the device idles for another read, and the start of the current series
+    /// of reads.
     idle_until_ns: u64,
     slice_from_ns: u64,
     pub depth: u64,
@@ -87,7 +95,8 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// Remove the writes that are done at `now_ns` from the queue. Returns the number of frames that they free.
+    /// Remove the writes that are done at `now_ns` from the queue. Returns the number of frames
+    /// that they free.
     pub fn advance(&mut self, now_ns: u64) -> usize {
         let mut frames = 0;
         while let Some(batch) = self.batches.front().filter(|batch| batch.ends + self.shift_ns <= now_ns) {
@@ -98,7 +107,8 @@ impl Channel {
         frames
     }
 
-    /// Submit writes of `pages` pages in `requests` requests that take `ns`. Without a request the pages merge into the last batch.
+    /// Submit writes of `pages` pages in `requests` requests that take `ns`. Without a request the
+    /// pages merge into the last batch.
     pub fn write(&mut self, ns: u64, requests: u64, pages: u64, senders: Shares, now_ns: u64) {
         let joins = requests == 0 && self.batches.back().is_some_and(|last| !last.is_pause);
         if let Some(last) = self.batches.back_mut().filter(|_| joins) {
@@ -119,7 +129,8 @@ impl Channel {
         self.work_ns += ns;
     }
 
-    /// Count written bytes. After each erase block of them the device pauses to collect garbage, behind the writes that it has.
+    /// Count written bytes. After each erase block of them the device pauses to collect garbage,
+    /// behind the writes that it has.
     pub fn wrote(&mut self, bytes: u64, now_ns: u64) {
         let Some(Collection { every_bytes, pause_ns }) = self.collection else { return };
         self.uncollected += bytes;
@@ -136,7 +147,8 @@ impl Channel {
         Some((self.first + at as u32 + 1, &mut self.batches[at]))
     }
 
-    /// The queueing time of a read, or of a synchronous write, that arrives at `now_ns` and is served in `service_ns`; added to `waits` by sender.
+    /// The queueing time of a read, or of a synchronous write, that arrives at `now_ns` and is
+    /// served in `service_ns`; added to `waits` by sender.
     pub fn serve(&mut self, rule: Rule, now_ns: u64, service_ns: u64, waits: &mut Shares) -> u64 {
         let kept_idle = now_ns < self.idle_until_ns;
         if kept_idle {

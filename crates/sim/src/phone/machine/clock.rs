@@ -6,7 +6,8 @@ use crate::ledger::Prices;
 use swaplab_device::Attachment;
 use swaplab_swap::Medium;
 
-/// Interval at which the kernel sums up the statistics of its control groups (`FLUSH_TIME`, mm/memcontrol.c).
+/// Interval at which the kernel sums up the statistics of its control groups (`FLUSH_TIME`,
+/// mm/memcontrol.c).
 const SUMS_NS: u64 = 2_000_000_000;
 
 /// The clock, and the stalls of the running task.
@@ -90,7 +91,8 @@ impl StallClock {
         self.elapsed.running_ns += ns - waiting_ns - stalls.kswapd_ns;
     }
 
-    /// Whether the statistics of control groups are due to be summed up. True once in each interval.
+    /// Whether the statistics of control groups are due to be summed up. True once in each
+    /// interval.
     pub fn sums_are_due(&mut self) -> bool {
         let sums = self.now() / SUMS_NS;
         sums != std::mem::replace(&mut self.sums, sums)

@@ -1,21 +1,27 @@
 //! App compaction: which pages of a cached app are reclaimed before memory is low.
 //!
-//! Source: AOSP services/core/java/com/android/server/am/CachedAppOptimizer.java at commit 022ad4a (the same values up to Android 15):
-//! `COMPACT_DOWNGRADE_FREE_SWAP_THRESHOLD`, `DEFAULT_COMPACT_FULL_RSS_THROTTLE_KB`, `DEFAULT_COMPACT_FULL_DELTA_RSS_THROTTLE_KB`; and
-//! com_android_server_am_CachedAppOptimizer.cpp: `MADV_PAGEOUT` for private anonymous mappings, `MADV_COLD` for private mappings of files.
-//! Deviations: the throttles by time (10 s from one full compaction to the next) are left out, as no app is cached twice so soon; a page
-//! made cold enters the page policy's order anew, where `MADV_COLD` moves it to the head of the inactive list.
+//! Source: AOSP services/core/java/com/android/server/am/CachedAppOptimizer.java at commit 022ad4a
+//! (the same values up to Android 15): `COMPACT_DOWNGRADE_FREE_SWAP_THRESHOLD`,
+//! `DEFAULT_COMPACT_FULL_RSS_THROTTLE_KB`, `DEFAULT_COMPACT_FULL_DELTA_RSS_THROTTLE_KB`; and
+//! com_android_server_am_CachedAppOptimizer.cpp: `MADV_PAGEOUT` for private anonymous mappings,
+//! `MADV_COLD` for private mappings of files.
+//! Deviations: the throttles by time (10 s from one full compaction to the next) are left out, as
+//! no app is cached twice so soon; a page made cold enters the page policy's order anew, where
+//! `MADV_COLD` moves it to the head of the inactive list.
 
 use super::Machine;
 use swaplab_experiment::Compact;
 use swaplab_policy::bits;
 use swaplab_vocab::{AppId, Op, PageId};
 
-/// `COMPACT_DOWNGRADE_FREE_SWAP_THRESHOLD`: with a lower share of free swap, only file pages are compacted.
+/// `COMPACT_DOWNGRADE_FREE_SWAP_THRESHOLD`: with a lower share of free swap, only file pages are
+/// compacted.
 const LEAST_FREE_SWAP: f64 = 0.2;
-/// `DEFAULT_COMPACT_FULL_RSS_THROTTLE_KB`: an app with fewer anonymous pages in memory is passed over.
+/// `DEFAULT_COMPACT_FULL_RSS_THROTTLE_KB`: an app with fewer anonymous pages in memory is passed
+/// over.
 const LEAST_ANON_KB: u64 = 12_000;
-/// `DEFAULT_COMPACT_FULL_DELTA_RSS_THROTTLE_KB`: an app whose memory has changed by no more since its last compaction is passed over.
+/// `DEFAULT_COMPACT_FULL_DELTA_RSS_THROTTLE_KB`: an app whose memory has changed by no more since
+/// its last compaction is passed over.
 const LEAST_CHANGE_KB: u64 = 8_000;
 
 /// An app's own pages by where they are, in kB.
@@ -36,7 +42,8 @@ enum Action {
     Nothing,
 }
 
-/// The action for an app with this memory, which had `last` after its last compaction. `free_swap`: the share of swap that is free.
+/// The action for an app with this memory, which had `last` after its last compaction. `free_swap`:
+/// the share of swap that is free.
 fn action(now: &Usage, last: Option<&Usage>, free_swap: f64) -> Action {
     if free_swap < LEAST_FREE_SWAP {
         return Action::File;
@@ -60,8 +67,8 @@ impl Machine {
         }
     }
 
-    /// Compact a cached app by the rules of `CachedAppOptimizer`. `last` is its memory after its last compaction; returns that of this one,
-    /// or `last` if there is none.
+    /// Compact a cached app by the rules of `CachedAppOptimizer`. `last` is its memory after its
+    /// last compaction; returns that of this one, or `last` if there is none.
     pub fn compact_by_rule(&mut self, app: AppId, last: Option<Usage>) -> Option<Usage> {
         let free_swap = self.swap.capacity.map_or(1.0, |slots| 1.0 - self.swap.used() as f64 / slots.max(1) as f64);
         let action = action(&self.usage(app), last.as_ref(), free_swap);
@@ -113,8 +120,9 @@ impl super::frames::Frames {
 mod tests {
     use super::*;
 
-    /// An app with 12,000 kB of anonymous pages is compacted, one with 11,999 is not. After a compaction that left 1,000 kB in memory and
-    /// 11,000 in swap, 5,000 more kB of anonymous and 3,000 of file pages are too little: 8,000 kB of change.
+    /// An app with 12,000 kB of anonymous pages is compacted, one with 11,999 is not. After a
+    /// compaction that left 1,000 kB in memory and 11,000 in swap, 5,000 more kB of anonymous and
+    /// 3,000 of file pages are too little: 8,000 kB of change.
     #[test]
     fn the_rules_of_compaction_by_hand() {
         let usage = |anon_kb, file_kb, swap_kb| Usage { anon_kb, file_kb, swap_kb };

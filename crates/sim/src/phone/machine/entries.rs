@@ -1,4 +1,5 @@
-//! Swap entries: the swap scheme with its accounts, and each stay of a page in swap, from its swap-out to the release of its slot.
+//! Swap entries: the swap scheme with its accounts, and each stay of a page in swap, from its
+//! swap-out to the release of its slot.
 
 use super::stays::{Freed, Stays};
 use crate::replay::SwapSide;
@@ -23,7 +24,8 @@ pub struct SwapEntries {
 }
 
 impl SwapEntries {
-    /// Create the entries of `pages` pages, which belong to `apps` apps and `shared` ranges of shared pages.
+    /// Create the entries of `pages` pages, which belong to `apps` apps and `shared` ranges of
+    /// shared pages.
     pub fn new(side: SwapSide, capacity: Option<u64>, pages: usize, apps: usize, shared: usize) -> SwapEntries {
         let (stays, stay_of) = (Stays::new(apps, shared), vec![NONE; pages]);
         SwapEntries { side, exists: true, capacity, pool_takes_frames: false, stays, stay_of, full: 0 }
@@ -95,8 +97,8 @@ impl SwapEntries {
         had_slot
     }
 
-    /// Check the invariants of swap alone. Each stay is an allocated slot. A slot was freed by a copy, by a discard or by its owner's
-    /// death, or it is still in use.
+    /// Check the invariants of swap alone. Each stay is an allocated slot. A slot was freed by a
+    /// copy, by a discard or by its owner's death, or it is still in use.
     #[cfg(test)]
     pub fn check(&self, now_ns: u64) -> Result<(), String> {
         self.side.check()?;

@@ -8,7 +8,8 @@ use crate::phone::user::apps::Apps;
 use swaplab_policy::bits;
 use swaplab_vocab::{AppId, PageId};
 
-/// Kill `app`: it is no longer live, and its memory is free once [`release`] is called. Returns the kill without its frames.
+/// Kill `app`: it is no longer live, and its memory is free once [`release`] is called. Returns the
+/// kill without its frames.
 pub fn kill(app: AppId, reason: Reason, apps: &mut Apps, now_ns: u64) -> Kill {
     let adjustment = apps.launcher.adjustment(app);
     apps.launcher.killed(app);
@@ -16,8 +17,9 @@ pub fn kill(app: AppId, reason: Reason, apps: &mut Apps, now_ns: u64) -> Kill {
     Kill { at_ns: now_ns, app, adjustment, reason, frames: 0, swapped: 0 }
 }
 
-/// Free the memory of a killed app. Its anonymous pages are dropped from memory and swap, and so are shared pages that it was the last to
-/// map. Its file pages stay in the page cache. Returns the numbers of frames, graphics included, and of slots that were freed.
+/// Free the memory of a killed app. Its anonymous pages are dropped from memory and swap, and so
+/// are shared pages that it was the last to map. Its file pages stay in the page cache. Returns the
+/// numbers of frames, graphics included, and of slots that were freed.
 pub fn release(app: AppId, frames: &mut Frames, swap: &mut SwapEntries, apps: &Apps, clock: &mut StallClock) -> (u64, u64) {
     let (mut freed, mut swapped) = drop_pages(app, frames, swap, apps, clock);
     freed += frames.graphics_of(app) as u64;
@@ -30,7 +32,8 @@ pub fn release(app: AppId, frames: &mut Frames, swap: &mut SwapEntries, apps: &A
     (freed, swapped)
 }
 
-/// The time that the process of `app` takes to end, `page_ns` for each of its anonymous pages in memory or in swap.
+/// The time that the process of `app` takes to end, `page_ns` for each of its anonymous pages in
+/// memory or in swap.
 pub fn duration_ns(app: AppId, page_ns: u64, frames: &Frames, apps: &Apps) -> u64 {
     if page_ns == 0 {
         return 0;
@@ -39,7 +42,8 @@ pub fn duration_ns(app: AppId, page_ns: u64, frames: &Frames, apps: &Apps) -> u6
     page_ns * apps.layout.of(app).anon.clone().filter(has_content).count() as u64
 }
 
-/// The resident set of `app`: its anonymous and file pages in memory, shared ones included (`get_mm_rss`).
+/// The resident set of `app`: its anonymous and file pages in memory, shared ones included
+/// (`get_mm_rss`).
 pub fn resident_pages(app: AppId, frames: &Frames, apps: &Apps) -> u64 {
     let own = apps.layout.of(app);
     let shared = apps.layout.shared.iter().filter(|shared| shared.members[usize::from(app)]).map(|shared| &shared.pages);
@@ -47,7 +51,8 @@ pub fn resident_pages(app: AppId, frames: &Frames, apps: &Apps) -> u64 {
     ranges.map(|pages| pages.filter(|page| frames.pages.is_resident(*page)).count() as u64).sum()
 }
 
-/// Drop the anonymous pages of an owner that has died. Returns the numbers of frames and of slots that they had.
+/// Drop the anonymous pages of an owner that has died. Returns the numbers of frames and of slots
+/// that they had.
 fn drop_pages(owner: AppId, frames: &mut Frames, swap: &mut SwapEntries, apps: &Apps, clock: &mut StallClock) -> (u64, u64) {
     let now_ns = clock.now();
     let (mut freed, mut swapped) = (0, 0);

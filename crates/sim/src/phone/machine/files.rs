@@ -1,4 +1,5 @@
-//! Reads of file-backed pages, from flash or from an NVM cache of the swap scheme, and writes to files.
+//! Reads of file-backed pages, from flash or from an NVM cache of the swap scheme, and writes to
+//! files.
 
 use crate::ledger::{Charge, Ledger, Prices};
 use crate::replay::SwapSide;
@@ -25,7 +26,8 @@ impl FileReads {
         FileReads { ledger: Ledger::default(), charged, out, window: Vec::new(), seen: vec![false; pages], read_ahead }
     }
 
-    /// The pages of the aligned readahead window around `page` that belong to the same `file` and are not resident.
+    /// The pages of the aligned readahead window around `page` that belong to the same `file` and
+    /// are not resident.
     pub fn window(&mut self, page: PageId, file: &Range<PageId>, pages: &PageView) -> Vec<PageId> {
         let start = page - (page - file.start) % self.read_ahead;
         let mut window = std::mem::take(&mut self.window);
@@ -39,7 +41,8 @@ impl FileReads {
         self.window = window;
     }
 
-    /// Read a window: in one request, or where a cache of `swap` is below files, as much of it as that does not hold.
+    /// Read a window: in one request, or where a cache of `swap` is below files, as much of it as
+    /// that does not hold.
     pub fn read(&mut self, window: &[PageId], swap: &mut SwapSide, prices: &Prices) {
         self.out.clear();
         if swap.caches_files() {

@@ -1,9 +1,13 @@
-//! What: Belady's optimum on the phone: evicts the page whose next use is furthest in the future (`policy = "opt"`).
+//! What: Belady's optimum on the phone: evicts the page whose next use is furthest in the future
+//! (`policy = "opt"`).
 //! Why: an upper bound: how much a better choice of victims could still gain.
-//! Source: Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966.
-//! Deviations: time is counted in launches. Next uses assume that the page's owner stays alive, as future kills are unknown. Among pages
-//! that are next used in the same launch, file-backed ones are evicted first, as they cost no write.
-//! Weakness: needs the future; minimizes faults, not their costs, nor the cold starts that a smaller page cache causes.
+//! Source: Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems
+//! Journal 5(2), 1966.
+//! Deviations: time is counted in launches. Next uses assume that the page's owner stays alive, as
+//! future kills are unknown. Among pages that are next used in the same launch, file-backed ones
+//! are evicted first, as they cost no write.
+//! Weakness: needs the future; minimizes faults, not their costs, nor the cold starts that a
+//! smaller page cache causes.
 
 use crate::phone::user::plan::Plan;
 use std::collections::BinaryHeap;
@@ -17,7 +21,8 @@ const OUT: u32 = u32::MAX - 1;
 pub struct Foresight {
     plan: Arc<Plan>,
     next_use: Vec<u32>,
-    /// Resident pages by next use, the furthest on top, file-backed first. An entry that differs from the page's next use is stale.
+    /// Resident pages by next use, the furthest on top, file-backed first. An entry that differs
+    /// from the page's next use is stale.
     ahead: BinaryHeap<(u32, bool, PageId)>,
     resident: usize,
 }

@@ -1,10 +1,12 @@
-//! The page frames and their use: reclaimable pages of processes and files, graphics memory, and the kernel.
+//! The page frames and their use: reclaimable pages of processes and files, graphics memory, and
+//! the kernel.
 
 use std::ops::Range;
 use swaplab_policy::{bits, Backing, Policy, Residency};
 use swaplab_vocab::{AppId, Op, PageId};
 
-/// Numbers of free frames: direct reclaim begins at `min`, kswapd wakes at `low` and sleeps at `high`.
+/// Numbers of free frames: direct reclaim begins at `min`, kswapd wakes at `low` and sleeps at
+/// `high`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watermarks {
     pub min: usize,
@@ -13,8 +15,9 @@ pub struct Watermarks {
 }
 
 impl Watermarks {
-    /// Compute the watermarks as Linux `__setup_per_zone_wmarks`: `min_free_kbytes` is 4 times the square root of the memory in KiB.
-    /// Android's `extra_free_kbytes` (`extra`, in frames) is added to `low` and `high`.
+    /// Compute the watermarks as Linux `__setup_per_zone_wmarks`: `min_free_kbytes` is 4 times the
+    /// square root of the memory in KiB. Android's `extra_free_kbytes` (`extra`, in frames) is
+    /// added to `low` and `high`.
     pub fn of(frames: usize, extra: usize, page_bytes: u64) -> Watermarks {
         let page_kib = (page_bytes / 1024) as usize;
         let min = (((frames * page_kib * 16) as f64).sqrt() / page_kib as f64) as usize;
@@ -57,7 +60,8 @@ pub struct Frames {
 const BATCH: usize = 32;
 
 impl Frames {
-    /// Create `total` frames, of which the kernel has `kernel`. `system_anon` are the anonymous pages of system processes.
+    /// Create `total` frames, of which the kernel has `kernel`. `system_anon` are the anonymous
+    /// pages of system processes.
     pub fn new(pages: Residency, policy: Box<dyn Policy>, total: usize, kernel: usize, apps: usize, system_anon: Range<PageId>) -> Frames {
         let marks = Watermarks { min: 0, low: 0, high: 0 };
         let (pages, in_use) = (pages.with_frames(total), InUse { pinned: kernel, ..InUse::default() });

@@ -1,4 +1,5 @@
-//! Hot anonymous pages: those that the last start of their app used. They are recorded only if the app policy needs them.
+//! Hot anonymous pages: those that the last start of their app used. They are recorded only if the
+//! app policy needs them.
 
 use std::ops::Range;
 use swaplab_vocab::PageId;

@@ -1,4 +1,5 @@
-//! The running task's use of devices beside faults on anonymous pages: file pages, cache lines of pages mapped in NVM, writes to files.
+//! The running task's use of devices beside faults on anonymous pages: file pages, cache lines of
+//! pages mapped in NVM, writes to files.
 
 use super::fault::Origin;
 use super::record::Stalls;

@@ -1,8 +1,10 @@
 //! Kills: who kills an app, and when the memory of a killed app is free.
 //!
-//! A killed process ends after `exit_ns` for each of its pages (`machine.kernel.exit_ns`, assumed: unmapping a page and freeing its frame or
-//! slot, mm/memory.c, `zap_pte_range`), and the killer waits for that. With 0 it ends at once.
-//! Deviations: all memory of a process is free at one time; a launch of the app ends the old process first.
+//! A killed process ends after `exit_ns` for each of its pages (`machine.kernel.exit_ns`, assumed:
+//! unmapping a page and freeing its frame or slot, mm/memory.c, `zap_pte_range`), and the killer
+//! waits for that. With 0 it ends at once.
+//! Deviations: all memory of a process is free at one time; a launch of the app ends the old
+//! process first.
 
 use super::killer::Dying;
 use super::record::{Reason, Stalls};
@@ -10,7 +12,8 @@ use super::{exit, pressure, Machine};
 use swaplab_vocab::{AppId, PageId};
 
 impl Machine {
-    /// Run the low-memory killer's check if it is awake, or if the running task found no frame (`stuck`). Returns whether it killed an app.
+    /// Run the low-memory killer's check if it is awake, or if the running task found no frame
+    /// (`stuck`). Returns whether it killed an app.
     pub(super) fn run_killer_check(&mut self, stuck: bool) -> bool {
         if self.killer.waits(self.clock.now()) {
             return false;
@@ -82,7 +85,8 @@ impl Machine {
         }
     }
 
-    /// Drop an anonymous page that got its frame after its app was killed, because the app's own fault caused the kill.
+    /// Drop an anonymous page that got its frame after its app was killed, because the app's own
+    /// fault caused the kill.
     pub fn drop_orphan(&mut self, page: PageId) {
         self.frames.drop_page(page);
         self.clock.write_back.forget(page);

@@ -1,11 +1,15 @@
-//! When the low-memory killer checks memory: as a task that runs before all others, at most every `poll_ms` of the phone's time.
+//! When the low-memory killer checks memory: as a task that runs before all others, at most every
+//! `poll_ms` of the phone's time.
 //!
-//! Source: AOSP system/memory/lmkd, lmkd.cpp: memory stalls wake the daemon (pressure stall information), and then it polls. Linux 3.4,
-//! drivers/staging/android/lowmemorykiller.c: a shrinker, which reclaim calls. Linux kernel/sched/psi.c: memory stalls are those of tasks
-//! that reclaim, wait for write-back, swap in or refault file-backed pages, and the work of kswapd.
-//! While a victim has not ended, the killer waits: the driver for HZ (`lowmem_deathpending_timeout`), lmkd for `kill_timeout_ms`.
-//! Deviations: it checks only when a frame is needed and a check is due, not in between; every refault counts as a stall, not only those
-//! of pages that were in the working set when they were evicted (`PageWorkingset`).
+//! Source: AOSP system/memory/lmkd, lmkd.cpp: memory stalls wake the daemon (pressure stall
+//! information), and then it polls. Linux 3.4, drivers/staging/android/lowmemorykiller.c: a
+//! shrinker, which reclaim calls. Linux kernel/sched/psi.c: memory stalls are those of tasks that
+//! reclaim, wait for write-back, swap in or refault file-backed pages, and the work of kswapd.
+//! While a victim has not ended, the killer waits: the driver for HZ
+//! (`lowmem_deathpending_timeout`), lmkd for `kill_timeout_ms`.
+//! Deviations: it checks only when a frame is needed and a check is due, not in between; every
+//! refault counts as a stall, not only those of pages that were in the working set when they were
+//! evicted (`PageWorkingset`).
 
 use std::collections::VecDeque;
 use swaplab_apps::Killer;
@@ -46,7 +50,8 @@ impl KillerTask {
         now_ns >= self.due_ns
     }
 
-    /// Begin a check. Returns the memory stalls of the last second in ms; `stalled_ns` is their total so far.
+    /// Begin a check. Returns the memory stalls of the last second in ms; `stalled_ns` is their
+    /// total so far.
     pub fn stall_ms(&mut self, now_ns: u64, stalled_ns: u64) -> u64 {
         self.due_ns = now_ns + (self.killer.poll_ms * 1e6) as u64;
         self.checks.push_back((now_ns, stalled_ns));
@@ -56,7 +61,8 @@ impl KillerTask {
         (stalled_ns - self.checks[0].1) / 1_000_000
     }
 
-    /// Whether a check with these stalls may kill. A killer that ignores stalls is awake if reclaim has scanned since the last check.
+    /// Whether a check with these stalls may kill. A killer that ignores stalls is awake if reclaim
+    /// has scanned since the last check.
     pub fn is_awake(&mut self, stall_ms: u64, scanned: u64) -> bool {
         let reclaimed = std::mem::replace(&mut self.scanned, scanned) != scanned;
         self.killer.is_awake(stall_ms) && (reclaimed || !self.killer.is_awake(0))
@@ -115,7 +121,8 @@ mod tests {
         assert_eq!(task.stall_ms(1510 * MS, 86 * MS), 0);
     }
 
-    /// A victim of 0 s ends at 300 ms. The driver waits for that; lmkd, whose timeout is 100 ms, until then.
+    /// A victim of 0 s ends at 300 ms. The driver waits for that; lmkd, whose timeout is 100 ms,
+    /// until then.
     #[test]
     fn a_killer_waits_for_its_victim_and_not_beyond_its_timeout() {
         let waits = |text: &str| {

@@ -1,8 +1,9 @@
-//! Background reclaim as a task that needs processor time: kswapd frees a batch of pages and then works for as long as that takes, while
-//! the running task continues.
+//! Background reclaim as a task that needs processor time: kswapd frees a batch of pages and then
+//! works for as long as that takes, while the running task continues.
 //!
-//! Source: Linux mm/vmscan.c, `kswapd` and `balance_pgdat`: it wakes at the low watermark and reclaims until the high one. If there is
-//! only one processor, it takes turns with the running task, which has the same weight; turns end at clock ticks (kernel/sched/fair.c).
+//! Source: Linux mm/vmscan.c, `kswapd` and `balance_pgdat`: it wakes at the low watermark and
+//! reclaims until the high one. If there is only one processor, it takes turns with the running
+//! task, which has the same weight; turns end at clock ticks (kernel/sched/fair.c).
 //! Deviations: with several processors kswapd has one of them for itself.
 
 /// Tick of the clock, at which tasks of equal weight take turns (CONFIG_HZ=250).
@@ -44,7 +45,8 @@ impl Kswapd {
         self.awake = false;
     }
 
-    /// Whether it checks the watermark now: at the end of a pass, or after each batch if the policy has no `passes`.
+    /// Whether it checks the watermark now: at the end of a pass, or after each batch if the policy
+    /// has no `passes`.
     pub fn ends_pass(&mut self, passes: Option<u64>) -> bool {
         passes.is_none_or(|passes| passes != std::mem::replace(&mut self.passes, passes))
     }
@@ -61,7 +63,8 @@ impl Kswapd {
         worked
     }
 
-    /// Count `ns` for which other tasks had the shared processor. Returns the time for which kswapd now gets it.
+    /// Count `ns` for which other tasks had the shared processor. Returns the time for which kswapd
+    /// now gets it.
     pub fn turn(&mut self, ns: u64) -> u64 {
         self.others_ns += ns;
         let turns = self.others_ns / SLICE_NS;
@@ -94,7 +97,8 @@ mod tests {
     #[test]
     fn turns_begin_at_ticks() {
         let mut kswapd = Kswapd::new(1);
-        // kswapd wakes 3 ms after a tick. The next tick is 1 ms later, so not within the first 0.9 ms, and one more every 4 ms.
+        // kswapd wakes 3 ms after a tick. The next tick is 1 ms later, so not within the first 0.9
+        // ms, and one more every 4 ms.
         kswapd.wake(11_000_000);
         let turns = [900_000, 100_000, 3_900_000, 100_000, 8_000_000].map(|ns| kswapd.turn(ns));
         assert_eq!(turns, [0, 4_000_000, 0, 4_000_000, 8_000_000]);

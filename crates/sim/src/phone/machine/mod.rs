@@ -1,5 +1,6 @@
-//! The phone's machine: frames, stall clock, swap entries, prefetch, apps and files. This file has only the operations that need several
-//! of these parts. Each mechanism is in a file of its own and takes the parts that it needs as parameters.
+//! The phone's machine: frames, stall clock, swap entries, prefetch, apps and files. This file has
+//! only the operations that need several of these parts. Each mechanism is in a file of its own and
+//! takes the parts that it needs as parameters.
 
 mod build;
 mod channel;
@@ -160,8 +161,8 @@ impl Machine {
         }
     }
 
-    /// Handle a fault on a page under write-back. It is in the swap cache: it gets its frame back without a read, and its slot has the same
-    /// content (mm/memory.c, `do_swap_page`).
+    /// Handle a fault on a page under write-back. It is in the swap cache: it gets its frame back
+    /// without a read, and its slot has the same content (mm/memory.c, `do_swap_page`).
     fn swap_cache_fault(&mut self, page: PageId, op: Op) {
         self.counts.swap_cache_hits += 1;
         let kept = self.swap.side.found_in_memory(page, op);
@@ -185,8 +186,8 @@ impl Machine {
         self.record.traffic_of(self.apps.layout.owners[page as usize]).swapped_in += 1;
     }
 
-    /// Charge the running task for a fault, whose transfers were charged last. A fault on a page that was in memory before (`refault`) is a
-    /// memory stall.
+    /// Charge the running task for a fault, whose transfers were charged last. A fault on a page
+    /// that was in memory before (`refault`) is a memory stall.
     fn wait(&mut self, from: Origin, refault: bool) {
         let charge = match from {
             Origin::Swap => &self.swap.side.charged,
@@ -216,7 +217,8 @@ impl Machine {
         self.frames.shrink_graphics(app, frames);
     }
 
-    /// Prepage what the last start of `app` fetched and used. The reads overlap with `cpu_ns` of the app's own work.
+    /// Prepage what the last start of `app` fetched and used. The reads overlap with `cpu_ns` of
+    /// the app's own work.
     pub fn prepage(&mut self, app: AppId, cpu_ns: u64) {
         self.prefetch.reads.begin(cpu_ns);
         for page in self.prefetch.trail.begin(app) {
@@ -227,8 +229,8 @@ impl Machine {
         self.prefetch.reads.end();
     }
 
-    /// Run proactive reclaim for each interval that ends between two times. The first interval has the stalls since the last call, the
-    /// others have none.
+    /// Run proactive reclaim for each interval that ends between two times. The first interval has
+    /// the stalls since the last call, the others have none.
     pub fn reclaim_proactively(&mut self, from_ns: u64, to_ns: u64) {
         let proactive = self.rules.proactive;
         for _ in 0..proactive::intervals(&proactive, from_ns, to_ns) {
@@ -258,7 +260,8 @@ impl Machine {
         self.record.sample(sample::now(&self.frames, &self.swap, &self.apps, self.clock.now()));
     }
 
-    /// Discard all counts so far, such as those of the warm-up. Stays in swap and the timeline are kept.
+    /// Discard all counts so far, such as those of the warm-up. Stays in swap and the timeline are
+    /// kept.
     pub fn count_from_now(&mut self) {
         self.release_all_killed();
         self.record.forget();

@@ -1,10 +1,13 @@
-//! How frames become free: background reclaim, direct reclaim, and waits for pages under write-back.
+//! How frames become free: background reclaim, direct reclaim, and waits for pages under
+//! write-back.
 //!
-//! Source: Linux mm/vmscan.c. `shrink_folio_list` neither frees nor waits for a page under write-back. `reclaim_throttle` stops a direct
-//! reclaimer that finds nothing else until `SWAP_CLUSTER_MAX` pages were written, or for HZ / 10 (`VMSCAN_THROTTLE_WRITEBACK`).
-//! Deviations: with a policy without passes (all but `active-inactive:kernel=6.12`), kswapd checks its watermark after each batch, where
-//! `balance_pgdat` does so between passes. It counts pages under write-back as free when it checks, where the kernel's kswapd scans them
-//! again at the tail of the list and is throttled there.
+//! Source: Linux mm/vmscan.c. `shrink_folio_list` neither frees nor waits for a page under
+//! write-back. `reclaim_throttle` stops a direct reclaimer that finds nothing else until
+//! `SWAP_CLUSTER_MAX` pages were written, or for HZ / 10 (`VMSCAN_THROTTLE_WRITEBACK`).
+//! Deviations: with a policy without passes (all but `active-inactive:kernel=6.12`), kswapd checks
+//! its watermark after each batch, where `balance_pgdat` does so between passes. It counts pages
+//! under write-back as free when it checks, where the kernel's kswapd scans them again at the tail
+//! of the list and is throttled there.
 
 use super::reclaim::{self, Keeper, Settled};
 use super::record::{Reason, Stalls};
@@ -12,7 +15,8 @@ use super::Machine;
 use crate::ledger::Charge;
 use swaplab_policy::{FreePages, Reclaimer};
 
-/// Number of frame requests that do not wake kswapd after it could free nothing and was below its high watermark.
+/// Number of frame requests that do not wake kswapd after it could free nothing and was below its
+/// high watermark.
 const BACKOFF: u32 = 256;
 /// The longest wait of a direct reclaimer for write-back: HZ / 10.
 const THROTTLE_NS: u64 = 100_000_000;
@@ -106,8 +110,8 @@ impl Machine {
         }
     }
 
-    /// Make a frame free, or fail the run. If reclaim frees nothing and no write is pending, an app is killed: time spent in reclaim is not
-    /// progress.
+    /// Make a frame free, or fail the run. If reclaim frees nothing and no write is pending, an app
+    /// is killed: time spent in reclaim is not progress.
     pub(super) fn need_frame(&mut self) {
         self.reap();
         self.catch_up();
@@ -144,7 +148,8 @@ impl Machine {
         }
     }
 
-    /// Stall the direct reclaimer until a batch of pages has been written, for `THROTTLE_NS` at most.
+    /// Stall the direct reclaimer until a batch of pages has been written, for `THROTTLE_NS` at
+    /// most.
     fn throttle(&mut self) {
         let now_ns = self.clock.now();
         let freed_ns = self.clock.write_back.freed_at(self.frames.batch).saturating_sub(now_ns);
@@ -169,7 +174,8 @@ impl Machine {
         self.let_kswapd_work(0, false);
     }
 
-    /// Free a batch of pages in the background. Above the high watermark, or if no page can be freed, kswapd sleeps.
+    /// Free a batch of pages in the background. Above the high watermark, or if no page can be
+    /// freed, kswapd sleeps.
     fn batch_in_background(&mut self) {
         let short = |of: &Machine| of.free() + of.frames.in_use.writing < of.frames.marks.high;
         self.frames.policy.begin_reclaim(Reclaimer::KswapdAgain);
@@ -185,8 +191,9 @@ impl Machine {
         }
     }
 
-    /// Evict a batch of pages. Returns the number of frames that are free now (`direct`), or that are free once the pages are written. In
-    /// direct reclaim the running task waits for the processor time, for reads and for writes that hold no frame.
+    /// Evict a batch of pages. Returns the number of frames that are free now (`direct`), or that
+    /// are free once the pages are written. In direct reclaim the running task waits for the
+    /// processor time, for reads and for writes that hold no frame.
     pub(super) fn reclaim(&mut self, direct: bool) -> usize {
         let (mut left, batch, of) = (0, self.frames.batch, self.frames.policy.as_ref());
         let (scanned, refilled) = (of.scanned(), of.refilled());

@@ -1,9 +1,11 @@
-//! What: prepaging at an app switch: the pages that the app's last start fetched are read while the app does its own work.
+//! What: prepaging at an app switch: the pages that the app's last start fetched are read while the
+//! app does its own work.
 //! Why: a switch faults page by page and waits for each; it needs much the same pages every time.
 //! Source: ASAP ("ASAP: Fast Mobile Application Switch via Adaptive Prepaging", USENIX ATC 2021).
-//! Deviations: written after the paper's abstract. There is one list for anonymous and file-backed pages: those that the last start
-//! fetched, ahead or by fault, and used. The reads of a start are pending together, as many as the device serves at a time, and overlap
-//! with its processor time; it waits for the rest of them. There is no estimate from neighbors in the page table.
+//! Deviations: written after the paper's abstract. There is one list for anonymous and file-backed
+//! pages: those that the last start fetched, ahead or by fault, and used. The reads of a start are
+//! pending together, as many as the device serves at a time, and overlap with its processor time;
+//! it waits for the rest of them. There is no estimate from neighbors in the page table.
 //! Weakness: a page that is read and not used costs a frame and a read; the list lags by one start.
 
 use super::hotness::Hotness;
@@ -34,9 +36,11 @@ impl Prefetch {
 /// Overlap of the reads of prepaging with each other and with the app's own work.
 #[derive(Default)]
 pub struct Overlap {
-    /// By medium, the number of reads that are pending together; `None` if reads follow one another.
+    /// By medium, the number of reads that are pending together; `None` if reads follow one
+    /// another.
     together: Option<[u64; 5]>,
-    /// Read time that overlaps with the app's own work. The app does not wait for it, so it must not be added to the clock again.
+    /// Read time that overlaps with the app's own work. The app does not wait for it, so it must
+    /// not be added to the clock again.
     hidden_ns: u64,
 }
 

@@ -1,6 +1,7 @@
-//! Write-back that no task waits for, and the queueing time of reads behind it. At a storage device that follows from its queue and the
-//! I/O scheduler's order, at memory from the bus that DRAM, a compressed pool and NVM share (docs/models/queue.md). A page under
-//! write-back keeps its frame until its request is done.
+//! Write-back that no task waits for, and the queueing time of reads behind it. At a storage device
+//! that follows from its queue and the I/O scheduler's order, at memory from the bus that DRAM, a
+//! compressed pool and NVM share (docs/models/queue.md). A page under write-back keeps its frame
+//! until its request is done.
 
 use super::channel::{rule, synchronous, Channel, Rule};
 use super::senders::{Outgoing, Shares};
@@ -18,7 +19,8 @@ pub struct WriteBack {
     channels: [Channel; 5],
     order: Rule,
     synchronous: Rule,
-    /// By page, the channel and the batch (counted from one) of its write; stale once that batch is done.
+    /// By page, the channel and the batch (counted from one) of its write; stale once that batch is
+    /// done.
     batch_of: Vec<(u8, u32)>,
     /// Number of frames under write-back.
     frames: usize,
@@ -36,7 +38,8 @@ impl WriteBack {
         WriteBack { channels, order, synchronous, batch_of, frames: 0, bytes: [0; 5], waits: Shares::new() }
     }
 
-    /// Submit the writes of `charge` at `now_ns`. The frames of the pages that `outgoing` holds become free when their medium's writes are done.
+    /// Submit the writes of `charge` at `now_ns`. The frames of the pages that `outgoing` holds
+    /// become free when their medium's writes are done.
     pub fn submit(&mut self, charge: &Charge, outgoing: &Outgoing, now_ns: u64, prices: &Prices) {
         for (medium, of) in charge.media().filter(|(_, of)| of.writing.0 > 0) {
             let channel = self.at(medium, now_ns, prices);
@@ -63,7 +66,8 @@ impl WriteBack {
         channel
     }
 
-    /// The queueing time of a read of `medium` that arrives at `now_ns` and is served in `service_ns`: 0 while the queue has free places.
+    /// The queueing time of a read of `medium` that arrives at `now_ns` and is served in
+    /// `service_ns`: 0 while the queue has free places.
     pub fn read(&mut self, medium: Medium, now_ns: u64, service_ns: u64, prices: &Prices) -> u64 {
         let rule = match prices.device(medium).attachment {
             Attachment::Storage => self.order,
@@ -101,7 +105,8 @@ impl WriteBack {
         self.frames
     }
 
-    /// Give `page` its frame back if it is under write-back; the frame then no longer waits for the write. Returns whether it was.
+    /// Give `page` its frame back if it is under write-back; the frame then no longer waits for the
+    /// write. Returns whether it was.
     pub fn take_back_frame(&mut self, page: PageId) -> bool {
         let (number, batch) = std::mem::replace(&mut self.batch_of[page as usize], (0, NONE));
         let channel = &mut self.channels[usize::from(number)];
@@ -151,7 +156,8 @@ impl WriteBack {
     }
 }
 
-/// The index of the channel of `medium`. All media on the memory bus share one; each storage device has its own.
+/// The index of the channel of `medium`. All media on the memory bus share one; each storage device
+/// has its own.
 fn channel(medium: Medium, prices: &Prices) -> usize {
     match prices.device(medium).attachment {
         Attachment::Memory => Medium::Dram as usize,

@@ -1,5 +1,5 @@
-//! Eviction of victims: the app policy accepts or rejects each page that the page policy released. An accepted page is swapped out or
-//! dropped, a rejected one is put back.
+//! Eviction of victims: the app policy accepts or rejects each page that the page policy released.
+//! An accepted page is swapped out or dropped, a rejected one is put back.
 
 use super::entries::SwapEntries;
 use super::frames::Frames;
@@ -13,7 +13,8 @@ use swaplab_policy::{bits, Backing};
 use swaplab_swap::{zsmalloc, Stored};
 use swaplab_vocab::PageId;
 
-/// Most calls of the policy for each page of a batch, as some victims are put back: in background reclaim, and in direct reclaim.
+/// Most calls of the policy for each page of a batch, as some victims are put back: in background
+/// reclaim, and in direct reclaim.
 pub const ATTEMPTS: usize = 32;
 pub const DIRECT_ATTEMPTS: usize = 256;
 /// Most frames that the pool may take for one more page.
@@ -38,8 +39,9 @@ pub struct Settled {
     pub any: bool,
 }
 
-/// Evict the pages that the policy released in call number `attempt` of a batch, or put them back. The costs of their transfers are added
-/// to `busy`; their senders, and the pages whose frames wait for a write to storage, are added to `outgoing`.
+/// Evict the pages that the policy released in call number `attempt` of a batch, or put them back.
+/// The costs of their transfers are added to `busy`; their senders, and the pages whose frames wait
+/// for a write to storage, are added to `outgoing`.
 pub fn settle(
     frames: &mut Frames,
     swap: &mut SwapEntries,
@@ -106,8 +108,9 @@ fn try_evict(
         record.traffic_of(owner).rejected += 1;
         return Evicted::No;
     }
-    // The pool grows before the page's own frame is free, on frames below the min watermark, which only reclaim may use (`PF_MEMALLOC`).
-    // If none are left, the allocation fails and the page stays.
+    // The pool grows before the page's own frame is free, on frames below the min watermark, which
+    // only reclaim may use (`PF_MEMALLOC`). If none are left, the allocation fails and the page
+    // stays.
     if swap.pool_takes_frames && free(frames, swap) <= POOL_GROWTH {
         return Evicted::No;
     }
@@ -133,7 +136,8 @@ pub fn free(frames: &Frames, swap: &SwapEntries) -> usize {
     frames.total.saturating_sub(frames_in_use(frames, swap))
 }
 
-/// Number of frames in use: of resident pages, pages under write-back, kswapd's batch, pinned memory and the pool.
+/// Number of frames in use: of resident pages, pages under write-back, kswapd's batch, pinned
+/// memory and the pool.
 pub fn frames_in_use(frames: &Frames, swap: &SwapEntries) -> usize {
     frames.in_use.pages + frames.in_use.writing + frames.in_use.in_batch + frames.in_use.pinned + swap.pool_frames()
 }

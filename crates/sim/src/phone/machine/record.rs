@@ -1,5 +1,5 @@
-//! The records of a run: every launch with its stalls, every kill, memory over time, traffic by app. Tables and reports are made of these
-//! rows; nothing in the machine reads them.
+//! The records of a run: every launch with its stalls, every kill, memory over time, traffic by
+//! app. Tables and reports are made of these rows; nothing in the machine reads them.
 
 use super::senders::Shares;
 use crate::phone::user::owner::{shared_number, shared_owner, SYSTEM};
@@ -10,7 +10,8 @@ use swaplab_vocab::AppId;
 /// Stall times by cause, in nanoseconds. A cold start or a resume waits for their sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stalls {
-    /// Processor time of faults and of writes to files: exceptions, copies, mappings, block requests.
+    /// Processor time of faults and of writes to files: exceptions, copies, mappings, block
+    /// requests.
     pub fault_cpu_ns: u64,
     pub decompress_ns: u64,
     /// Reads from swap, by medium in the order of [`Medium::ALL`].
@@ -28,7 +29,8 @@ pub struct Stalls {
     pub direct_reclaim_ns: u64,
     /// Waiting for frames of pages under write-back.
     pub write_back_ns: u64,
-    /// Waiting while kswapd has the only processor, or until it finishes the batch whose frames are needed.
+    /// Waiting while kswapd has the only processor, or until it finishes the batch whose frames are
+    /// needed.
     pub kswapd_ns: u64,
 }
 
@@ -118,8 +120,8 @@ pub struct Kill {
     pub swapped: u64,
 }
 
-/// Memory at one time, in frames; `swap` in pages. `pool_bytes`: DRAM for compressed pages (of a RAM disk: for all pages), which is part
-/// of the phone's frames if its pool is.
+/// Memory at one time, in frames; `swap` in pages. `pool_bytes`: DRAM for compressed pages (of a
+/// RAM disk: for all pages), which is part of the phone's frames if its pool is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
     pub at_ns: u64,
@@ -159,7 +161,8 @@ pub struct Counts {
     pub direct_reclaim_ns: u64,
     /// Faults on pages under write-back, which were still in memory.
     pub swap_cache_hits: u64,
-    /// Pages that reclaim scanned, those of them that direct reclaim scanned, and pages that background and direct reclaim evicted.
+    /// Pages that reclaim scanned, those of them that direct reclaim scanned, and pages that
+    /// background and direct reclaim evicted.
     pub scanned: u64,
     pub scanned_direct: u64,
     pub reclaimed_background: u64,

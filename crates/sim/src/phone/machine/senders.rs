@@ -27,7 +27,8 @@ impl Sender {
 /// Pages of a batch of requests by sender.
 pub type Shares = Vec<(Sender, u64)>;
 
-/// Writes that are about to be submitted: pages that keep their frames until they are written, and pages by medium and sender.
+/// Writes that are about to be submitted: pages that keep their frames until they are written, and
+/// pages by medium and sender.
 #[derive(Clone, Debug, Default)]
 pub struct Outgoing {
     pub held: Vec<(PageId, Medium)>,
@@ -93,7 +94,8 @@ pub fn divide(ns: u64, shares: &Shares, waits: &mut Shares) {
 mod tests {
     use super::*;
 
-    /// Two pages of app 0 and one of app 3 went to flash, in three steps: of 100 ns, 66 are for app 0.
+    /// Two pages of app 0 and one of app 3 went to flash, in three steps: of 100 ns, 66 are for
+    /// app 0.
     #[test]
     fn a_wait_is_divided_by_pages() {
         let mut outgoing = Outgoing::default();

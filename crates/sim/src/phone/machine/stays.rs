@@ -1,5 +1,6 @@
-//! Every stay of a page in swap, from the write to the release of its slot. A run of a day has millions of stays, so each record is small:
-//! the death of an owner, which ends all of its stays, is stored once per owner.
+//! Every stay of a page in swap, from the write to the release of its slot. A run of a day has
+//! millions of stays, so each record is small: the death of an owner, which ends all of its stays,
+//! is stored once per owner.
 
 use crate::phone::user::owner::{shared_number, SYSTEM};
 use swaplab_vocab::{AppId, PageId};
@@ -48,7 +49,8 @@ impl Stay {
 /// All stays, ended or not, in the order in which they began, and the deaths of their owners.
 pub struct Stays {
     all: Vec<Stay>,
-    /// By app, then by range of shared pages: for each death of the owner, the number of all stays begun before it, and its time.
+    /// By app, then by range of shared pages: for each death of the owner, the number of all stays
+    /// begun before it, and its time.
     deaths: Vec<Vec<(u32, u64)>>,
     apps: usize,
 }
@@ -99,7 +101,8 @@ impl Stays {
         self.all.iter().filter(|stay| stay.reads == 0).count()
     }
 
-    /// Every stay with the time of its owner's death, which ends its lifetime, whether it was read or not (A2S, Section 3).
+    /// Every stay with the time of its owner's death, which ends its lifetime, whether it was read
+    /// or not (A2S, Section 3).
     pub fn iter(&self) -> impl Iterator<Item = (&Stay, Option<u64>)> {
         self.all.iter().enumerate().map(|(number, stay)| (stay, self.died_ns(number, stay.owner)))
     }

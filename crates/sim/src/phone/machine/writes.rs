@@ -1,10 +1,13 @@
-//! Writes of the app in front to its files: a transaction with an fsync, whose data and journal commit it waits for.
+//! Writes of the app in front to its files: a transaction with an fsync, whose data and journal
+//! commit it waits for.
 //!
-//! Source: Linux fs/jbd2/commit.c, `jbd2_journal_commit_transaction` (ordered mode): data are written first, then the descriptor and the
-//! blocks of metadata into the journal, then the commit block. Documentation/filesystems/ext4/journal.rst: at some later point the blocks
-//! are written to their final places.
-//! Deviations: a request is a page, and one follows another; the cache of the device needs no flush; the journal's blocks are handed over for
-//! their final places at once; the pages written take no frames.
+//! Source: Linux fs/jbd2/commit.c, `jbd2_journal_commit_transaction` (ordered mode): data are
+//! written first, then the descriptor and the blocks of metadata into the journal, then the commit
+//! block. Documentation/filesystems/ext4/journal.rst: at some later point the blocks are written to
+//! their final places.
+//! Deviations: a request is a page, and one follows another; the cache of the device needs no
+//! flush; the journal's blocks are handed over for their final places at once; the pages written
+//! take no frames.
 
 use super::files::FileReads;
 use super::queue::WriteBack;

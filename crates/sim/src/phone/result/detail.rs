@@ -1,4 +1,5 @@
-//! Figures that only the phone has of a design: by app, distributions, lifetimes in swap, memory over time, and rates per day.
+//! Figures that only the phone has of a design: by app, distributions, lifetimes in swap, memory
+//! over time, and rates per day.
 
 use super::launches::{sorted_ms, start_spread};
 use super::outcome::Outcome;
@@ -19,7 +20,8 @@ const CLASSES: [&str; 4] = ["cached", "previous", "service", "foreground"];
 /// Ages in seconds for which the shares of shorter-lived swap entries are given (A2S, Fig. 9).
 const AGES_S: [u32; 4] = [60, 1000, 2000, 4000];
 
-/// Compute the phone's figures of a design. `apps` are names by id; `independent`: launches were drawn independently by popularity.
+/// Compute the phone's figures of a design. `apps` are names by id; `independent`: launches were
+/// drawn independently by popularity.
 pub fn detail(runs: &[Outcome], apps: &[String], battery_wh: f64, independent: bool) -> PhoneDetail {
     let lifetimes_s = lifetimes_s(runs);
     PhoneDetail {
@@ -49,7 +51,8 @@ fn queue_waits_ms(runs: &[Outcome]) -> BTreeMap<String, f64> {
     sums
 }
 
-/// Lifetimes from each write to swap until the death of the page's owner, in ascending order; infinite if the owner stays alive.
+/// Lifetimes from each write to swap until the death of the page's owner, in ascending order;
+/// infinite if the owner stays alive.
 fn lifetimes_s(runs: &[Outcome]) -> Vec<f64> {
     let mut all = Vec::with_capacity(runs.iter().map(|run| run.stays.len()).sum());
     let lifetime_s = |born_ns: u64, died_ns: Option<u64>| died_ns.map_or(f64::INFINITY, |died| (died - born_ns) as f64 / 1e9);
@@ -98,8 +101,8 @@ fn daily(runs: &[Outcome], battery_wh: f64) -> Daily {
     }
 }
 
-/// A row for each app that was launched, the most launched first, then one for system processes. Counts and traffic are means over the
-/// runs; times are of all launches.
+/// A row for each app that was launched, the most launched first, then one for system processes.
+/// Counts and traffic are means over the runs; times are of all launches.
 fn by_app(runs: &[Outcome], apps: &[String]) -> Vec<AppRow> {
     let each = |count: u64| count as f64 / runs.len() as f64;
     let launches = |app: usize| runs.iter().flat_map(|run| &run.record.launches).filter(|l| usize::from(l.app) == app).count() as u64;
@@ -122,7 +125,8 @@ fn by_app(runs: &[Outcome], apps: &[String]) -> Vec<AppRow> {
 fn with_traffic(runs: &[Outcome], app: Option<usize>) -> AppRow {
     let of = |run: &Outcome| -> Traffic {
         let all = &run.record.traffic;
-        // A run that launches fewer apps than another has fewer rows. Shared ranges and system processes are the last ones.
+        // A run that launches fewer apps than another has fewer rows. Shared ranges and system
+        // processes are the last ones.
         app.map_or(all.last().copied(), |app| all[..all.len() - 1 - run.record.shared.len()].get(app).copied()).unwrap_or_default()
     };
     let pages = |of_traffic: &dyn Fn(&Traffic) -> u64| runs.iter().map(|run| of_traffic(&of(run))).sum::<u64>() as f64 / runs.len() as f64;

@@ -1,5 +1,6 @@
-//! Confidence intervals of 95 % by the percentile bootstrap. Users are drawn with all their launches: launches of one user are not
-//! independent, so intervals from single launches would be too narrow.
+//! Confidence intervals of 95 % by the percentile bootstrap. Users are drawn with all their
+//! launches: launches of one user are not independent, so intervals from single launches would be
+//! too narrow.
 
 use swaplab_trace::synth::Draw;
 
@@ -8,7 +9,8 @@ const RESAMPLES: usize = 500;
 /// The lower and the upper bound.
 pub type Interval = [f64; 2];
 
-/// Intervals of mean, median and 95th percentile (nearest rank) of the pooled values. `None` if fewer than two users have values.
+/// Intervals of mean, median and 95th percentile (nearest rank) of the pooled values. `None` if
+/// fewer than two users have values.
 pub fn pooled(by_user: &[Vec<f64>]) -> Option<[Interval; 3]> {
     if by_user.iter().filter(|values| !values.is_empty()).count() < 2 {
         return None;
@@ -42,7 +44,8 @@ pub fn of_mean(values: &[f64]) -> Option<Interval> {
     (values.len() > 1).then(|| ends(drawn))
 }
 
-/// Call `each` with the number of times that every user is drawn, for each resample. The draws are the same in every run.
+/// Call `each` with the number of times that every user is drawn, for each resample. The draws are
+/// the same in every run.
 fn resamples(users: usize, mut each: impl FnMut(&[usize])) {
     let mut draw = Draw::new(0);
     for _ in 0..RESAMPLES {
@@ -68,7 +71,8 @@ mod tests {
         assert_eq!((pooled(&[vec![1.0, 2.0], vec![]]), of_mean(&[1.0])), (None, None));
     }
 
-    /// In a resample of two users, the mean is that of the first or of the second with 1/4 each, and the middle with 1/2.
+    /// In a resample of two users, the mean is that of the first or of the second with 1/4 each,
+    /// and the middle with 1/2.
     #[test]
     fn two_users_by_hand() {
         assert_eq!(of_mean(&[0.0, 10.0]), Some([0.0, 10.0]));

@@ -1,4 +1,5 @@
-//! Launches of a design's runs: counts, delays with their intervals, and classes of user experience.
+//! Launches of a design's runs: counts, delays with their intervals, and classes of user
+//! experience.
 
 use super::interval::pooled;
 use super::outcome::Outcome;
@@ -7,11 +8,12 @@ use crate::phone::machine::record::{LaunchRow, Reason};
 use swaplab_apps::Start;
 use swaplab_experiment::document::{Classes, LaunchFigures, Spread, StartSpread};
 
-/// Upper bounds of Tolia's classes in ms (A2S, Section 5.4). A delay above the last one is unusable.
+/// Upper bounds of Tolia's classes in ms (A2S, Section 5.4). A delay above the last one is
+/// unusable.
 const BOUNDS_MS: [f64; 4] = [150.0, 1000.0, 2000.0, 5000.0];
 
-/// Compute the figures of launches. Counts are means over the runs. Delays are of all launches; if runs are users (`users`), they have
-/// intervals clustered by user.
+/// Compute the figures of launches. Counts are means over the runs. Delays are of all launches; if
+/// runs are users (`users`), they have intervals clustered by user.
 pub fn figures(runs: &[Outcome], users: bool) -> LaunchFigures {
     let each = |count: &dyn Fn(&Outcome) -> u64| mean(runs.iter().map(|run| count(run) as f64));
     let kills = |reason: Reason| each(&|run| run.record.kills.iter().filter(|kill| kill.reason == reason).count() as u64);
@@ -59,7 +61,8 @@ pub fn spread(by_user: &[Vec<f64>], users: bool) -> Option<Spread> {
     })
 }
 
-/// Number per run and percentiles of the `sorted` times of an app's starts. `None` if there are none.
+/// Number per run and percentiles of the `sorted` times of an app's starts. `None` if there are
+/// none.
 pub fn start_spread(sorted: &[f64], runs: usize) -> Option<StartSpread> {
     Some(StartSpread { n: sorted.len() as f64 / runs as f64, p50: quantile(sorted, 0.5)?, p95: quantile(sorted, 0.95)? })
 }

@@ -102,9 +102,10 @@ impl Outcome {
     }
 }
 
-/// Energy in joules by medium of swap, of files, of the idle flash and of the processor. A device without energy figures has null and is
-/// left out of the total. Idle energy is charged to media that exist only for swap; that of the flash (`at_rest_j`) is a part of every
-/// phone; that of the phone's own DRAM is not counted.
+/// Energy in joules by medium of swap, of files, of the idle flash and of the processor. A device
+/// without energy figures has null and is left out of the total. Idle energy is charged to media
+/// that exist only for swap; that of the flash (`at_rest_j`) is a part of every phone; that of the
+/// phone's own DRAM is not counted.
 fn energy(of_swap: &BTreeMap<String, MediumUse>, files: &MediumUse, at_rest_j: Option<f64>, pool_within: bool, cpu_j: f64) -> Energy {
     let mut parts_j = BTreeMap::new();
     for (name, medium) in of_swap {
@@ -130,7 +131,8 @@ fn add(medium: &mut MediumUse, more: &MediumUse) {
     medium.write_j = medium.write_j.zip(more.write_j).map(|(one, other)| one + other);
 }
 
-/// The use of each medium by swap and, of flash, by files, in a run of `seconds`. The flash has its idle energy `at_rest_j` in every phone.
+/// The use of each medium by swap and, of flash, by files, in a run of `seconds`. The flash has its
+/// idle energy `at_rest_j` in every phone.
 fn media(
     of_swap: BTreeMap<String, MediumUse>,
     files: MediumUse,

@@ -25,8 +25,8 @@ const COUNTED: [&str; 9] = [
     "energy.total_j",
 ];
 
-/// Make the row of `design` from its `runs`, one per seed. Counts are means over them; delays and lifetimes are of all launches and swap
-/// entries.
+/// Make the row of `design` from its `runs`, one per seed. Counts are means over them; delays and
+/// lifetimes are of all launches and swap entries.
 pub fn row(experiment: &Experiment, spec: &Spec, design: &Design, runs: &[Outcome], apps: &[String]) -> Row {
     let users = spec.sequences.are_users;
     let launches = figures(runs, users);
@@ -120,7 +120,8 @@ fn intervals(by_seed: &[SeedRow], launches: &LaunchFigures, users: bool) -> BTre
     counted.chain(of_spreads).collect()
 }
 
-/// Energy as means over the runs. A run that did not use a device spent 0 J on it. A device of unknown energy makes the mean unknown.
+/// Energy as means over the runs. A run that did not use a device spent 0 J on it. A device of
+/// unknown energy makes the mean unknown.
 fn energy(runs: &[Outcome]) -> Energy {
     let keys: BTreeSet<&String> = runs.iter().flat_map(|run| run.energy.parts_j.keys()).collect();
     let part = |key: &String| mean_of(runs.iter().map(|run| run.energy.parts_j.get(key).copied().unwrap_or(Some(0.0))));

@@ -1,8 +1,10 @@
-//! What happens beside launches: work of apps, services and daemons, garbage collections, compaction, and restarts of services.
+//! What happens beside launches: work of apps, services and daemons, garbage collections,
+//! compaction, and restarts of services.
 //!
-//! Deviations: all of it happens between launches, one mechanism after the other, each at its time or once those before it are done; the last
-//! period of an interval stands for all of them; nobody waits for it, and it takes no processor time of its own. In the foreground, the app waits for the pages that a collection reads, where ART's collector is
-//! a task of its own.
+//! Deviations: all of it happens between launches, one mechanism after the other, each at its time
+//! or once those before it are done; the last period of an interval stands for all of them; nobody
+//! waits for it, and it takes no processor time of its own. In the foreground, the app waits for
+//! the pages that a collection reads, where ART's collector is a task of its own.
 
 use super::{Phone, ACTIVITY, SERVICE};
 use crate::phone::process::Process;
@@ -34,7 +36,8 @@ impl Phone<'_> {
         start
     }
 
-    /// Let time pass until `to_ns`, with the background work of apps. Several periods of an app that end in that time count as one.
+    /// Let time pass until `to_ns`, with the background work of apps. Several periods of an app
+    /// that end in that time count as one.
     pub(in crate::phone) fn elapse(&mut self, to_ns: u64) {
         let (from_ns, background) = (self.machine.clock.now_ns, self.spec.phone.background);
         self.machine.rest(to_ns.saturating_sub(from_ns));
@@ -63,8 +66,8 @@ impl Phone<'_> {
         self.machine.reap();
     }
 
-    /// Start the processes of services whose restart is due by `to_ns`. Such a process reads its hot file pages and writes a share of its
-    /// anonymous pages.
+    /// Start the processes of services whose restart is due by `to_ns`. Such a process reads its
+    /// hot file pages and writes a share of its anonymous pages.
     fn restart_services(&mut self, to_ns: u64, share: f64) {
         while let Some((due_ns, app)) = self.machine.apps.restarts.due(to_ns) {
             self.advance_clock(due_ns);
@@ -147,7 +150,8 @@ impl Phone<'_> {
         }
     }
 
-    /// Let an app that is awake until `awake_ns` allocate, and collect its heap once after it left the foreground.
+    /// Let an app that is awake until `awake_ns` allocate, and collect its heap once after it left
+    /// the foreground.
     fn allocate_in_background(&mut self, app: AppId, from_ns: u64, awake_ns: u64) {
         if self.heaps.is_empty() {
             return;
@@ -209,7 +213,8 @@ impl Phone<'_> {
         }
     }
 
-    /// Read a page of `app` that has content, as a collector does: that is no use of the page by the app.
+    /// Read a page of `app` that has content, as a collector does: that is no use of the page by
+    /// the app.
     fn read_if_live(&mut self, app: AppId, page: PageId) {
         if self.machine.apps.launcher.is_live(app) && self.machine.has_content(page) {
             self.advance_time(self.pace.step_ns);

@@ -1,4 +1,5 @@
-//! Sequences of launches: drawn by a generator for each seed, read from a trace, or from the rounds of a table.
+//! Sequences of launches: drawn by a generator for each seed, read from a trace, or from the rounds
+//! of a table.
 
 use super::phone::nanoseconds;
 use std::path::Path;
@@ -26,12 +27,13 @@ pub struct Sequences {
     pub independent: bool,
 }
 
-/// Shortest time from one launch of a table to the next on the phone (assumed): long enough for all write-back to end. In a guest it is
-/// `run.vm.think`.
+/// Shortest time from one launch of a table to the next on the phone (assumed): long enough for all
+/// write-back to end. In a guest it is `run.vm.think`.
 const BEAT_NS: u64 = 3_000_000_000;
 
 impl Sequences {
-    /// Read the trace of launches at the path `text` for all seeds, or draw from the generator `text` with each seed.
+    /// Read the trace of launches at the path `text` for all seeds, or draw from the generator
+    /// `text` with each seed.
     pub fn named(text: &str, seeds: &[u64]) -> Result<Sequences> {
         let path = Path::new(text);
         if path.is_file() {

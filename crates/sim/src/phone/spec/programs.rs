@@ -1,10 +1,11 @@
-//! Programs of a control group as apps of the phone, so that the same experiment can run in the simulator and on a kernel. The difference
-//! between the results shows what the model lacks.
+//! Programs of a control group as apps of the phone, so that the same experiment can run in the
+//! simulator and on a kernel. The difference between the results shows what the model lacks.
 //!
-//! The program is `phone-app`, which uses its pages as the phone's apps do. A control group has no system and no watermarks of its own, so
-//! the phone gets the memory that its low watermark keeps free in addition. Processor times are those measured with each app alone (`cold`
-//! and `resume` of its `set`); without them a launch consists of its stalls. Values without a source are assumed, and were fixed before
-//! the first comparison.
+//! The program is `phone-app`, which uses its pages as the phone's apps do. A control group has no
+//! system and no watermarks of its own, so the phone gets the memory that its low watermark keeps
+//! free in addition. Processor times are those measured with each app alone (`cold` and `resume` of
+//! its `set`); without them a launch consists of its stalls. Values without a source are assumed,
+//! and were fixed before the first comparison.
 
 use super::phone::Phone;
 use std::collections::BTreeMap;
@@ -15,10 +16,11 @@ use swaplab_swap::SchemeSpec;
 use swaplab_vocab::{unknown_key, BadInput, Result};
 
 const MIB: f64 = (1u64 << 20) as f64;
-/// The program's text, which all apps share, in MiB. Measured in a control group with one app of 12 or 28 MiB; libraries are charged to
-/// the group that read them first, long before this one.
+/// The program's text, which all apps share, in MiB. Measured in a control group with one app of 12
+/// or 28 MiB; libraries are charged to the group that read them first, long before this one.
 const SHARED_FILES: Mib = Mib(0.3);
-/// Memory charged to an app in addition to its pages, in MiB. Measured likewise: 0.32 for its heap and stack, 0.28 to 0.42 for the kernel.
+/// Memory charged to an app in addition to its pages, in MiB. Measured likewise: 0.32 for its heap
+/// and stack, 0.28 to 0.42 for the kernel.
 const CHARGED_MIB: f64 = 0.65;
 /// The limit of cached apps if none is set.
 const NO_LIMIT: u64 = 1000;
@@ -103,16 +105,18 @@ fn size(program: &Use) -> Result<AppSize> {
     })
 }
 
-/// Change `phone` to a control group with `apps` apps. It gets frames for the memory that its watermark keeps free; the kernel's frames
-/// include what apps are charged in addition to their pages.
+/// Change `phone` to a control group with `apps` apps. It gets frames for the memory that its
+/// watermark keeps free; the kernel's frames include what apps are charged in addition to their
+/// pages.
 pub fn in_group(phone: &mut Phone, apps: usize) {
     phone.frames = (phone.dram_bytes as f64 / phone.page_bytes as f64 + low_watermark(phone)).round() as usize;
     phone.kernel_frames += (CHARGED_MIB * apps as f64 * MIB / phone.page_bytes as f64).round() as usize;
     phone.limits.cached = phone.limits.cached.min(NO_LIMIT);
 }
 
-/// Change `phone` to a guest of the world `vm`, which has watermarks, and compressed pages in its frames. `machine.kernel_reserved` is the
-/// memory that the guest's kernel and processes use besides the apps' pages, `machine.firmware` the memory that the kernel never gets.
+/// Change `phone` to a guest of the world `vm`, which has watermarks, and compressed pages in its
+/// frames. `machine.kernel_reserved` is the memory that the guest's kernel and processes use
+/// besides the apps' pages, `machine.firmware` the memory that the kernel never gets.
 pub fn in_guest(phone: &mut Phone, cpus: u64) {
     phone.cores = cpus;
     phone.pool_in_dram = true;
@@ -125,7 +129,8 @@ fn low_watermark(phone: &Phone) -> f64 {
     1.25 * (pages as f64 * page_kib * 16.0).sqrt() / page_kib + phone.extra_free_frames as f64
 }
 
-/// The killer of a control group. It checks the memory and swap of the group, as stalls are not known for a group.
+/// The killer of a control group. It checks the memory and swap of the group, as stalls are not
+/// known for a group.
 pub fn watch_group(killer: &Killer, swap: &SchemeSpec, phone: &Phone) -> Killer {
     let kept_kb = (low_watermark(phone) * phone.page_bytes as f64 / 1024.0) as u64;
     killer.clone().in_model_of_group(phone.dram_bytes / 1024, kept_kb, swap.swaps())
@@ -204,7 +209,8 @@ mod tests {
         assert_eq!(sequence.launches[4].at_ns, 12_000_000_000);
     }
 
-    /// 256 MiB less 16 MiB for firmware are 61,440 frames, of which the kernel's 20 MiB are 5,120. The killer is that of the design.
+    /// 256 MiB less 16 MiB for firmware are 61,440 frames, of which the kernel's 20 MiB are 5,120.
+    /// The killer is that of the design.
     #[test]
     fn a_guest_has_a_machines_watermarks_and_pool() {
         let text = "[machine]\ndram = '256MiB'\nfirmware = '16MiB'\nkernel_reserved = '20MiB'\n[[design]]\nswap = 'zram'\nkiller = 'lmkd'\n\

@@ -1,5 +1,5 @@
-//! Apps beside their launches by hand: victims that take time to die, collections of a managed heap, restarted services, daemons, and
-//! compaction by Android's rules.
+//! Apps beside their launches by hand: victims that take time to die, collections of a managed
+//! heap, restarted services, daemons, and compaction by Android's rules.
 
 use super::by_hand::{kills, places, start, with_launches};
 use super::small::{booted, check, design, models, small, Booted};
@@ -15,8 +15,9 @@ use swaplab_vocab::{AppId, Op};
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
 
-/// Three apps and six frames without swap; each page of a killed app takes 1 ms to free. Page 6 needs a frame: app 0 dies for it, which
-/// takes 3 ms, and whoever needs the frame waits for exactly that. Page 7 finds a free frame.
+/// Three apps and six frames without swap; each page of a killed app takes 1 ms to free. Page 6
+/// needs a frame: app 0 dies for it, which takes 3 ms, and whoever needs the frame waits for
+/// exactly that. Page 7 finds a free frame.
 #[test]
 fn a_frame_of_a_victim_is_free_when_its_process_has_ended() {
     let change = |phone: &mut crate::phone::spec::Phone, _: &mut crate::phone::spec::Design| {
@@ -41,7 +42,8 @@ fn a_frame_of_a_victim_is_free_when_its_process_has_ended() {
     assert_eq!((phone.free(), phone.record.kills[1].frames), (4, 3));
 }
 
-/// App 0 has one page in memory and two in swap, app 1 has three in memory, app 2 two: swapped pages are not part of the resident set.
+/// App 0 has one page in memory and two in swap, app 1 has three in memory, app 2 two: swapped
+/// pages are not part of the resident set.
 #[test]
 fn swapped_pages_do_not_count_as_resident() {
     let mut phone = with_launches(&design("s", "flash", "none"), &[], &|phone, _| phone.pool_in_dram = false);
@@ -50,7 +52,8 @@ fn swapped_pages_do_not_count_as_resident() {
     assert_eq!([0, 1, 2].map(|app| phone.resident_pages(app)), [1, 3, 2]);
 }
 
-/// A phone with more memory than it needs, and two apps, 0 and 1, of 2 MiB (512 anonymous pages, half of them hot) and of files.
+/// A phone with more memory than it needs, and two apps, 0 and 1, of 2 MiB (512 anonymous pages,
+/// half of them hot) and of files.
 fn roomy(background: Background) -> Booted {
     let mut experiment = small(vec![design("s", "flash:size=64MiB,readahead=1", "none")]);
     experiment.machine.dram = Some(Size::parse("512MiB").unwrap());
@@ -81,8 +84,9 @@ fn swapped_in(phone: &Phone, app: usize) -> u64 {
     phone.machine.record.traffic[app].swapped_in
 }
 
-/// The heap is half of 512 pages; utilization 0.75 leaves 64 of these free and 192 live. All pages of app 0 are in swap when its heap is
-/// collected 5 s after it left the foreground: 192 come back. A frozen app collects nothing.
+/// The heap is half of 512 pages; utilization 0.75 leaves 64 of these free and 192 live. All pages
+/// of app 0 are in swap when its heap is collected 5 s after it left the foreground: 192 come back.
+/// A frozen app collects nothing.
 #[test]
 fn a_collection_in_the_background_swaps_the_live_pages_in() {
     for (freeze_after, expected) in [("0", 192), ("2s", 0)] {
@@ -101,8 +105,9 @@ fn a_collection_in_the_background_swaps_the_live_pages_in() {
     }
 }
 
-/// A resume uses the 256 hot pages. An app that allocates 100 MiB a second collects its heap while it is in front, which reads or writes
-/// all 256 pages of the heap: every second page, so 128 pages more.
+/// A resume uses the 256 hot pages. An app that allocates 100 MiB a second collects its heap while
+/// it is in front, which reads or writes all 256 pages of the heap: every second page, so 128 pages
+/// more.
 #[test]
 fn allocation_in_front_after_a_resume_collects() {
     for (rate, expected) in [(0.0, 256), (100.0, 256 + 128)] {
@@ -117,8 +122,9 @@ fn allocation_in_front_after_a_resume_collects() {
     }
 }
 
-/// Both apps have services. App 0 is killed at 3 s and its service is due at 4 s: a quarter of its 512 anonymous pages is in memory again,
-/// its score is a service's, and its next launch is a cold start.
+/// Both apps have services. App 0 is killed at 3 s and its service is due at 4 s: a quarter of its
+/// 512 anonymous pages is in memory again, its score is a service's, and its next launch is a cold
+/// start.
 #[test]
 fn a_restarted_service_takes_memory_again() {
     let services = Services { restart: true, restart_share: 0.25, ..Services::default() };
@@ -143,8 +149,8 @@ fn a_restarted_service_takes_memory_again() {
     assert_eq!((phone.machine.record.launches[3].start, anonymous(&phone)), (Start::Cold, 512));
 }
 
-/// Half of the system's anonymous pages, 20 MiB or 5,120, are used by daemons each 10 s. They were in swap; the hot quarter, which the
-/// launch itself uses, is among them.
+/// Half of the system's anonymous pages, 20 MiB or 5,120, are used by daemons each 10 s. They were
+/// in swap; the hot quarter, which the launch itself uses, is among them.
 #[test]
 fn daemons_use_memory_of_the_system() {
     let services = Services { daemons_every: span("10s"), daemons_share: 0.5, ..Services::default() };
@@ -158,8 +164,9 @@ fn daemons_use_memory_of_the_system() {
     }
 }
 
-/// Apps of 16 MiB (4,096 pages; 16,384 kB are over 12,000). App 0 is cached from about 5 s on: it is not yet compacted at 14 s, and is at
-/// 30 s. Its file pages stay in memory. An app of 2 MiB is passed over.
+/// Apps of 16 MiB (4,096 pages; 16,384 kB are over 12,000). App 0 is cached from about 5 s on: it
+/// is not yet compacted at 14 s, and is at 30 s. Its file pages stay in memory. An app of 2 MiB is
+/// passed over.
 #[test]
 fn a_cached_app_is_compacted_after_a_while() {
     for (anon_mib, expected) in [(16.0, 4_096), (2.0, 0)] {

@@ -17,9 +17,10 @@ use swaplab_swap::Medium;
 use swaplab_trace::launches::Launch;
 use swaplab_vocab::{AppId, Class, Op, PageId};
 
-/// Build a machine with six frames. Pages 0-2 belong to app 0, 3-5 to app 1, 6 and 7 to app 2. The policy is FIFO, reclaim evicts one page
-/// at a time, and apps are killed only if nothing can be reclaimed. Compressed pages take none of the six frames (but in `pool`), and
-/// reclaim frees a page's frame at once (but in `writing`, where it is free when the page is written).
+/// Build a machine with six frames. Pages 0-2 belong to app 0, 3-5 to app 1, 6 and 7 to app 2. The
+/// policy is FIFO, reclaim evicts one page at a time, and apps are killed only if nothing can be
+/// reclaimed. Compressed pages take none of the six frames (but in `pool`), and reclaim frees a
+/// page's frame at once (but in `writing`, where it is free when the page is written).
 fn by_hand(written: &Written) -> Machine {
     with_launches(written, &[], &|phone, _| phone.pool_in_dram = false)
 }
@@ -102,7 +103,8 @@ fn three_apps_and_eight_pages_with_swap() {
     }
 }
 
-/// UFS 3.1 reads a page every 10 us, with 7 reads at once (docs/models/queue.md): s = 7 x (10,000 - 1950.5) ns, t = 1950.5 ns.
+/// UFS 3.1 reads a page every 10 us, with 7 reads at once (docs/models/queue.md): s = 7 x (10,000 -
+/// 1950.5) ns, t = 1950.5 ns.
 #[test]
 fn pages_read_ahead_of_a_start_share_the_queue() {
     let own_and_transfers = |pages: f64| (7.0 * (10_000.0 - 4096.0 / 2.1) + pages * 4096.0 / 2.1).round() as u64;
@@ -127,7 +129,8 @@ fn pages_read_ahead_of_a_start_share_the_queue() {
 
 #[test]
 fn three_apps_and_eight_pages_without_swap_and_with_app_policies() {
-    // Four apps live, with home, so ESS with t_live=1 accepts no page. Each app was launched fewer than three times, so LVSP accepts none.
+    // Four apps live, with home, so ESS with t_live=1 accepts no page. Each app was launched fewer
+    // than three times, so LVSP accepts none.
     let ess = design("ess", "flash", "ess:t_live=1");
     for design in [design("none", "none", "none"), ess, design("lvsp", "flash", "lvsp"), design("a2s", "flash", "a2s")] {
         let mut phone = by_hand(&design);
@@ -188,9 +191,10 @@ fn vanilla_swap_evicts_the_oldest_pages() {
 
 #[test]
 fn ess_accepts_no_page_while_four_apps_live() {
-    // ESS accepts pages for the graphics, as only apps 0, 1 and home live. It accepts none for page 6 of app 2: app 0 is killed, which
-    // frees its frame and its two slots. Now ESS accepts pages again, and kswapd wakes: it evicts page 3, and page 4 is evicted for page 7.
-    // A2S does the same, as its other condition accepts app 1.
+    // ESS accepts pages for the graphics, as only apps 0, 1 and home live. It accepts none for page
+    // 6 of app 2: app 0 is killed, which frees its frame and its two slots. Now ESS accepts pages
+    // again, and kswapd wakes: it evicts page 3, and page 4 is evicted for page 7. A2S does the
+    // same, as its other condition accepts app 1.
     let ess = design("s", "flash", "ess:t_live=4");
     let a2s = design("s", "flash", "a2s:t_live=4,t_reuse=1,t_launched=1");
     for design in [ess, a2s] {
@@ -298,7 +302,8 @@ fn opt_evicts_the_page_with_the_furthest_next_use() {
         phone.apps.plan.begin(number as u32);
         start(&mut phone, app, Op::Write);
     }
-    // App 1 is launched again after app 0; the last of its equal pages is evicted for page 6. App 2 never is: 6 is evicted for 7.
+    // App 1 is launched again after app 0; the last of its equal pages is evicted for page 6. App 2
+    // never is: 6 is evicted for 7.
     assert_eq!(places(&phone), (vec![0, 1, 2, 3, 4, 7], vec![5, 6]));
 }
 

@@ -6,7 +6,8 @@ use crate::phone::result::Outcome;
 use swaplab_swap::{Medium, Step, Work};
 use swaplab_vocab::PAGE_SIZE;
 
-/// The requests of a log: medium, whether it is a write, bytes. A step that continues a request is added to it.
+/// The requests of a log: medium, whether it is a write, bytes. A step that continues a request is
+/// added to it.
 fn requests(log: &[Step]) -> Vec<(Medium, bool, u64)> {
     let mut operations: Vec<(Medium, bool, u64)> = Vec::new();
     for step in log {
@@ -23,7 +24,8 @@ fn requests(log: &[Step]) -> Vec<(Medium, bool, u64)> {
     operations
 }
 
-/// Energy in joules of the requests to `medium`. `None` if its device has no energy figures. A page of one word moves no byte.
+/// Energy in joules of the requests to `medium`. `None` if its device has no energy figures. A page
+/// of one word moves no byte.
 fn joules(prices: &Prices, log: &[Step], medium: Medium) -> Option<f64> {
     let device = prices.device(medium);
     let each = |(_, write, bytes): (Medium, bool, u64)| {
@@ -71,7 +73,8 @@ fn energy_adds_up_from_the_transfers() {
         let machine = phone.machine;
         let (of_swap, of_files) = (machine.swap.side.ledger().log.clone(), machine.files.ledger.log.clone());
         let prices = machine.prices.clone();
-        // Processor time of the user: the apps' own work. Of the system: faults, the work of transfers, and scanned pages.
+        // Processor time of the user: the apps' own work. Of the system: faults, the work of
+        // transfers, and scanned pages.
         let user: u64 = machine.record.launches.iter().map(|launch| launch.cpu_ns).sum();
         let work = work_ns(&prices, &of_swap) + work_ns(&prices, &of_files);
         let system = machine.counts.faults * prices.processor().fault.0 + work + machine.frames.policy.scanned() * machine.rules.scan_ns;
@@ -96,13 +99,15 @@ fn energy_adds_up_from_the_transfers() {
             let key = format!("swap_{}", medium.name());
             let used = requests(&of_swap).iter().any(|(of, ..)| *of == medium);
             assert_eq!(energy.contains_key(&key), used, "{swap}: {key}");
-            // What files read of a cache in NVM counts for that medium; their flash is a part of its own.
+            // What files read of a cache in NVM counts for that medium; their flash is a part of
+            // its own.
             let of_files_too = if medium == Medium::Nvm { joules(&prices, &of_files, medium) } else { Some(0.0) };
             let device = prices.device(medium);
             let idle_j = outcome.media.get(medium.name()).and_then(|medium| medium.background_j);
             match joules(&prices, &of_swap, medium).zip(of_files_too).map(|(swap, files)| swap + files).filter(|_| used) {
                 Some(moved) => {
-                    // A medium that exists only for swap is idle for the whole run, with the largest amount of data that it had.
+                    // A medium that exists only for swap is idle for the whole run, with the
+                    // largest amount of data that it had.
                     let own = !matches!(medium, Medium::Flash | Medium::Pool);
                     let rest = if own { idle_j.unwrap() } else { 0.0 };
                     let [least, most] = [PAGE_SIZE, 8 << 20].map(|bytes| device.idle_watts(bytes).unwrap() * seconds);

@@ -1,4 +1,5 @@
-//! Conservation laws: frames, slots, bytes, moved pages and time add up for any scheme, policy, killer, I/O order and memory size.
+//! Conservation laws: frames, slots, bytes, moved pages and time add up for any scheme, policy,
+//! killer, I/O order and memory size.
 
 use super::small::{booted, check, design, models, only, small};
 use crate::ledger::Account;
@@ -77,8 +78,8 @@ fn seconds(s: u64) -> Span {
 }
 
 prop_compose! {
-    /// A small phone with a design of any kind. Memory is large enough for apps to run without a killer. Each bit of `extras` is one of
-    /// [`EXTRAS`].
+    /// A small phone with a design of any kind. Memory is large enough for apps to run without a
+    /// killer. Each bit of `extras` is one of [`EXTRAS`].
     fn phones()(
         swap in 0..SWAPS.len(), mib in 4u64..64, policy in 0..POLICIES.len(), app_policy in 0..APP_POLICIES.len(), killer in 0..KILLERS.len(),
         order in 0..ORDERS.len(), dram in 80u64..128, page_cluster in 0u64..4, swappiness in 0u64..=200, request in 0..REQUESTS.len(), holds: bool, cores in 1u64..3,
@@ -127,8 +128,8 @@ fn check_laws(phone: &Phone, began_ns: u64) -> Result<(), String> {
         let written = side.ledger().of(Medium::Flash).write_bytes + to_flash;
         equal("flash bytes written and handed over", written, machine.clock.write_back.bytes(Medium::Flash))?;
     }
-    // Time: from the request until the app is ready the clock shows its work and its stalls and nothing else. Each wait in a queue is for a
-    // sender. Faults of launches are among all faults.
+    // Time: from the request until the app is ready the clock shows its work and its stalls and
+    // nothing else. Each wait in a queue is for a sender. Faults of launches are among all faults.
     let launch = record.launches.last().ok_or("no launch was recorded")?;
     equal("time of the request", launch.at_ns, began_ns)?;
     let s = &launch.stalls;
@@ -162,7 +163,8 @@ fn frames_slots_bytes_and_time_add_up() {
                 phone.elapse(launch.at_ns);
                 let began_ns = phone.machine.clock.now_ns;
                 prop_assert!(began_ns >= launch.at_ns);
-                // The launch may fail because the phone is too small for its apps. The laws must hold even then.
+                // The launch may fail because the phone is too small for its apps. The laws must
+                // hold even then.
                 let ended = phone.launch(launch);
                 prop_assert_eq!(check_laws(&phone, began_ns), Ok(()));
                 if ended.is_err() {
@@ -173,6 +175,7 @@ fn frames_slots_bytes_and_time_add_up() {
             Ok(())
         })
         .unwrap();
-    // About half of the phones swap. The probability that at most an eighth of them does is below 1 in 10,000.
+    // About half of the phones swap. The probability that at most an eighth of them does is below 1
+    // in 10,000.
     assert!(swapped.get() > cases.cases / 8, "{} of {} phones swapped", swapped.get(), cases.cases);
 }

@@ -1,5 +1,5 @@
-//! Invariants and equalities of whole runs. The other files have cases worked by hand, a recount of energy, the pool's frames, write-back
-//! and conservation laws.
+//! Invariants and equalities of whole runs. The other files have cases worked by hand, a recount of
+//! energy, the pool's frames, write-back and conservation laws.
 
 mod apps;
 mod by_hand;
@@ -34,7 +34,8 @@ fn every_invariant_holds_after_every_launch() {
     }
 }
 
-/// A stay in swap is an allocated slot. Each slot was freed by a copy, by a discard or by its owner's death, or is in use at the end.
+/// A stay in swap is an allocated slot. Each slot was freed by a copy, by a discard or by its
+/// owner's death, or is in use at the end.
 #[test]
 fn allocated_slots_are_freed_slots_and_slots_in_use() {
     for swap in ["flash:size=64MiB", "zram:size=64MiB", "nvm-direct:size=64MiB", "nvm-cache:size=64MiB,nvm=4MiB"] {
@@ -131,7 +132,8 @@ fn upper_bounds_are_better_than_vanilla_swap() {
     let oracle = with(design("oracle", "flash", "none"), |design| design.killer = Some(only(killer)));
     let opt = with(design("opt", "flash", "none"), |design| design.policy = only("opt"));
     let mut experiment = small(vec![design("van", "flash", "none"), oracle, opt]);
-    // Belady's rule is a lower bound of faults only without readahead, which reads pages before they are referenced.
+    // Belady's rule is a lower bound of faults only without readahead, which reads pages before
+    // they are referenced.
     experiment.machine.kernel.page_cluster = Some(0);
     let rows = rows_of(&experiment, 1);
     assert!(resumes(&rows[1]) > resumes(&rows[0]));
@@ -142,7 +144,8 @@ fn upper_bounds_are_better_than_vanilla_swap() {
 fn without_a_killer_only_the_limit_and_lack_of_memory_end_apps() {
     let off = with(design("off", "none", "none"), |design| design.killer = Some(only("off")));
     let mut experiment = small(vec![design("minfree", "none", "none"), off]);
-    // Without the killer the last file-backed pages refault again and again, which takes long, so the test makes few launches.
+    // Without the killer the last file-backed pages refault again and again, which takes long, so
+    // the test makes few launches.
     experiment.workload.launches = Some(Launches::Named("zipf:apps=50,alpha=0.5,launches=30".into()));
     experiment.run.seeds = Some(1);
     let rows = rows_of(&experiment, 1);
@@ -234,7 +237,8 @@ fn the_number_of_threads_does_not_change_the_rows() {
     assert_eq!(text(1), text(2));
 }
 
-/// Every figure that a verdict uses has a value for each seed and, if seeds are users, an interval around the mean.
+/// Every figure that a verdict uses has a value for each seed and, if seeds are users, an interval
+/// around the mean.
 #[test]
 fn a_row_has_intervals_and_values_of_each_seed() {
     let row = rows_of(&small(vec![design("van", "flash", "none")]), 1).remove(0);

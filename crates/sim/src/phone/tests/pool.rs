@@ -1,4 +1,5 @@
-//! Frames of the pool of compressed pages: cases worked by hand, a recount, and a pool outside of the phone's frames.
+//! Frames of the pool of compressed pages: cases worked by hand, a recount, and a pool outside of
+//! the phone's frames.
 
 use super::by_hand::{kills, places, start, with_launches};
 use super::{booted, check, design, frames_in_use, rows_of, small};
@@ -10,7 +11,8 @@ use swaplab_swap::zsmalloc::Pool;
 use swaplab_swap::{Algorithm, Compressibility, Content};
 use swaplab_vocab::{Op, PageId, PAGE_SIZE};
 
-/// Call `build` with a content file in which a `same_filled` share of the pages has one word, and the others compress to `bytes`.
+/// Call `build` with a content file in which a `same_filled` share of the pages has one word, and
+/// the others compress to `bytes`.
 fn with_content<T>(same_filled: f64, bytes: u32, build: impl FnOnce(&str) -> T) -> T {
     let file = tempfile::NamedTempFile::new().unwrap();
     let lists = ["lzo-rle", "lz4", "zstd"].map(|name| format!("{name} = [{bytes}, {bytes}]\n")).concat();
@@ -18,7 +20,8 @@ fn with_content<T>(same_filled: f64, bytes: u32, build: impl FnOnce(&str) -> T) 
     build(&format!("content={}", file.path().display()))
 }
 
-/// The three apps of `by_hand` in six frames, and `reserve` more that only reclaim may use. Each page compresses to `bytes`.
+/// The three apps of `by_hand` in six frames, and `reserve` more that only reclaim may use. Each
+/// page compresses to `bytes`.
 fn by_hand(swap: &str, bytes: u32, reserve: usize) -> Machine {
     let joint = if swap.contains(':') { ',' } else { ':' };
     let of = |content: &str| design("s", &format!("{swap}{joint}{content}"), "none");
@@ -34,7 +37,8 @@ fn two_compressed_pages_take_a_frame() {
         let mut phone = by_hand(key, 2040, 16);
         (0..2).for_each(|app| start(&mut phone, app, Op::Write));
         assert_eq!((frames_in_use(&phone), phone.free()), (6, 16));
-        // For page 6, page 0 is evicted, but the pool takes its frame; page 1 then fits into it. For page 7, 2 and 3 are evicted.
+        // For page 6, page 0 is evicted, but the pool takes its frame; page 1 then fits into it.
+        // For page 7, 2 and 3 are evicted.
         start(&mut phone, 2, Op::Write);
         assert_eq!(places(&phone), (vec![4, 5, 6, 7], vec![0, 1, 2, 3]), "{key}");
         assert_eq!((phone.swap.side.usage().dram_bytes, frames_in_use(&phone), phone.free()), (2 * PAGE_SIZE, 6, 16));
@@ -43,7 +47,8 @@ fn two_compressed_pages_take_a_frame() {
         assert_eq!(places(&phone), (vec![0, 1, 2, 7], vec![3, 4, 5, 6]), "{key}");
         let moves = phone.swap.side.moves;
         assert_eq!((moves.swapped_out, moves.copied_pages, kills(&phone), frames_in_use(&phone)), (7, 3, 0, 6));
-        // The kill of app 1 drops 3 to 5, which frees a frame of the pool. That of app 2 drops 6 and 7: another one and page 7's own.
+        // The kill of app 1 drops 3 to 5, which frees a frame of the pool. That of app 2 drops 6
+        // and 7: another one and page 7's own.
         phone.kill(1, Reason::LowMemory);
         assert_eq!((frames_in_use(&phone), phone.swap.side.usage().dram_bytes), (5, PAGE_SIZE));
         phone.kill(2, Reason::LowMemory);
@@ -56,7 +61,8 @@ fn two_compressed_pages_take_a_frame() {
 fn pages_that_do_not_compress_free_no_frame() {
     let mut phone = by_hand("zram", 4096, 16);
     (0..3).for_each(|app| start(&mut phone, app, Op::Write));
-    // All six pages are swapped out for page 6, but the pool takes as many frames. So app 0 is killed, which makes room for page 7, too.
+    // All six pages are swapped out for page 6, but the pool takes as many frames. So app 0 is
+    // killed, which makes room for page 7, too.
     assert_eq!((places(&phone), kills(&phone), frames_in_use(&phone)), ((vec![6, 7], vec![3, 4, 5]), 1, 5));
 }
 
@@ -69,7 +75,8 @@ fn a_full_pool_before_flash_gives_its_frame_back() {
     assert_eq!((phone.swap.side.usage().dram_bytes, phone.swap.side.usage().flash_bytes), (0, 2 * PAGE_SIZE));
 }
 
-/// The pool grows by groups of at most eight pages, while the page that is compressed still has its own frame.
+/// The pool grows by groups of at most eight pages, while the page that is compressed still has its
+/// own frame.
 #[test]
 fn the_pool_grows_only_on_frames_that_the_watermarks_keep_free() {
     let compressed = |reserve| {

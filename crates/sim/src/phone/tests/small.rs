@@ -1,4 +1,5 @@
-//! The phone of the tests: a Nexus 5 and its apps at a sixteenth of their size; and a check of every invariant of a machine.
+//! The phone of the tests: a Nexus 5 and its apps at a sixteenth of their size; and a check of
+//! every invariant of a machine.
 
 use crate::phone::machine::Machine;
 use crate::phone::rows;
@@ -93,7 +94,8 @@ pub fn frames_in_use(machine: &Machine) -> usize {
     machine.frames.in_use.pages + machine.frames.in_use.writing + machine.frames.in_use.pinned + machine.swap.pool_frames()
 }
 
-/// Check every invariant: each page is in one place, frames are within DRAM, a dead app has no pages.
+/// Check every invariant: each page is in one place, frames are within DRAM, a dead app has no
+/// pages.
 pub fn check(machine: &Machine) -> Result<(), String> {
     machine.frames.check()?;
     machine.clock.write_back.check()?;

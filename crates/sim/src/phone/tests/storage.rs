@@ -1,4 +1,5 @@
-//! Storage by hand: an fsync behind the requests of others, lines read of pages mapped in NVM, an NVM cache below files and swap.
+//! Storage by hand: an fsync behind the requests of others, lines read of pages mapped in NVM, an
+//! NVM cache below files and swap.
 
 use super::by_hand::{start, with_launches, with_layout};
 use super::small::{check, design};
@@ -15,7 +16,8 @@ use swaplab_vocab::{Class, Op};
 /// What eMMC 4.41 takes to write a page: 88,615 ns of its bus and 100,000 ns of its array.
 const WRITE_NS: u64 = 188_615;
 
-/// Six frames, filled by apps 0 and 1, on an eMMC; a transaction of two pages of data and four of the journal.
+/// Six frames, filled by apps 0 and 1, on an eMMC; a transaction of two pages of data and four of
+/// the journal.
 fn writer(order: IoOrder) -> Machine {
     let prices = Arc::new(Prices::new(&Devices { flash: "emmc-4.41".into(), ..Devices::default() }).unwrap());
     let mut phone = with_launches(&design("s", "flash", "none"), &[], &|phone, _| {
@@ -26,7 +28,8 @@ fn writer(order: IoOrder) -> Machine {
     phone
 }
 
-/// Six requests, one after the other. Two blocks of the journal then go to their places, and a read waits for them.
+/// Six requests, one after the other. Two blocks of the journal then go to their places, and a read
+/// waits for them.
 #[test]
 fn an_fsync_waits_for_its_data_and_its_journal() {
     let mut phone = writer(IoOrder::Noop);
@@ -42,8 +45,9 @@ fn an_fsync_waits_for_its_data_and_its_journal() {
     check(&phone).unwrap();
 }
 
-/// After the exception of its fault page 6 sends pages 0 and 1 of app 0 to flash, and goes on when the first is written. The six requests of the
-/// fsync take the processor 6 x 9200 ns; then the first of them waits for what is left of page 1: with each order, as no request is cut short.
+/// After the exception of its fault page 6 sends pages 0 and 1 of app 0 to flash, and goes on when
+/// the first is written. The six requests of the fsync take the processor 6 x 9200 ns; then the
+/// first of them waits for what is left of page 1: with each order, as no request is cut short.
 #[test]
 fn an_fsync_waits_behind_swap_outs() {
     for order in [IoOrder::Noop, IoOrder::CfqLike, IoOrder::MqDeadlineLike] {
@@ -60,8 +64,8 @@ fn an_fsync_waits_behind_swap_outs() {
     }
 }
 
-/// A line of PCM is four bursts: t_RD = (4 x 8 / 2 + 3) x 5 ns = 95 ns. It takes 148.2 mW x 95 ns + 156 mW x (95 + 80) ns + 20.3 mW x 80 ns =
-/// 43,003 pJ.
+/// A line of PCM is four bursts: t_RD = (4 x 8 / 2 + 3) x 5 ns = 95 ns. It takes 148.2 mW x 95 ns +
+/// 156 mW x (95 + 80) ns + 20.3 mW x 80 ns = 43,003 pJ.
 #[test]
 fn a_use_of_a_mapped_page_reads_its_lines() {
     for lines in [0, 1, 64] {
@@ -84,7 +88,8 @@ fn a_use_of_a_mapped_page_reads_its_lines() {
     }
 }
 
-/// Pages 0 to 3 are a file's, 4 to 7 anonymous; four frames, two pages of NVM that admit all. First in first out, in DRAM and in NVM.
+/// Pages 0 to 3 are a file's, 4 to 7 anonymous; four frames, two pages of NVM that admit all. First
+/// in first out, in DRAM and in NVM.
 #[test]
 fn one_cache_is_below_files_and_swap() {
     let app = AppPages { anon: 4..8, hot_end: 8, warm_end: 8, file: 0..4, file_hot_end: 4, ..NO_PAGES };
@@ -97,21 +102,23 @@ fn one_cache_is_below_files_and_swap() {
     (0..4).for_each(|page| phone.touch(page, Op::Read));
     let flash_ns = phone.clock.take_stalls().file_read_ns;
     assert!(flash_ns > 0);
-    // Page 4 takes the frame of page 0, which enters the NVM, and page 0 that of page 1: it is read from the NVM, in 5135 ns.
+    // Page 4 takes the frame of page 0, which enters the NVM, and page 0 that of page 1: it is read
+    // from the NVM, in 5135 ns.
     phone.touch(4, Op::Write);
     phone.clock.take_stalls();
     phone.touch(0, Op::Read);
     let stalls = phone.clock.take_stalls();
     assert_eq!((stalls.file_cache_ns, stalls.file_read_ns), (5_135, 0));
     assert_eq!(phone.swap.side.gauges()["nvm_file_pages"], 2.0);
-    // Pages 2 and 3 go for 5 and 6, and with them pages 0 and 1 leave the NVM: page 1 is read from flash.
+    // Pages 2 and 3 go for 5 and 6, and with them pages 0 and 1 leave the NVM: page 1 is read from
+    // flash.
     [5, 6].into_iter().for_each(|page| phone.touch(page, Op::Write));
     phone.clock.take_stalls();
     phone.touch(1, Op::Read);
     let stalls = phone.clock.take_stalls();
     assert_eq!((stalls.file_cache_ns, stalls.file_read_ns), (0, flash_ns / 4));
-    // For it page 4 went to the NVM and page 2 out of it, clean. Page 7 sends page 0, which came before 5: then page 4 is the oldest there,
-    // dirty, and the next one sends it to flash.
+    // For it page 4 went to the NVM and page 2 out of it, clean. Page 7 sends page 0, which came
+    // before 5: then page 4 is the oldest there, dirty, and the next one sends it to flash.
     assert_eq!((phone.swap.side.gauges()["nvm_file_pages"], phone.swap.side.ledger().of(Medium::Flash).writes), (1.0, 0));
     phone.touch(7, Op::Write);
     assert_eq!(phone.swap.side.ledger().of(Medium::Flash).writes, 0);

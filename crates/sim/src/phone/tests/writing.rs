@@ -1,4 +1,5 @@
-//! Cases worked by hand of pages that keep their frames while storage writes them, and of kswapd's processor time.
+//! Cases worked by hand of pages that keep their frames while storage writes them, and of kswapd's
+//! processor time.
 
 use super::by_hand::{kills, places, start, with_launches};
 use super::small::{check, design};
@@ -12,7 +13,8 @@ use swaplab_vocab::Op;
 /// Time of eMMC 4.41 to write a page: 88,615 ns of its bus and 100,000 ns of its array.
 const WRITE_NS: u64 = 188_615;
 
-/// Six frames, filled by apps 0 and 1, on an eMMC that serves requests in the order of their arrival.
+/// Six frames, filled by apps 0 and 1, on an eMMC that serves requests in the order of their
+/// arrival.
 fn full() -> Machine {
     let prices = Arc::new(Prices::new(&Devices { flash: "emmc-4.41".into(), ..Devices::default() }).unwrap());
     let mut phone = with_launches(&design("s", "flash", "none"), &[], &|phone, _| {
@@ -29,11 +31,13 @@ fn a_direct_reclaimer_waits_for_the_first_page_to_be_written() {
     phone.apps.launcher.launch(2);
     phone.touch(6, Op::Write);
     check(&phone).unwrap();
-    // kswapd submits the write of page 0, and direct reclaim that of page 1. The frame of page 0 is free once it is written.
+    // kswapd submits the write of page 0, and direct reclaim that of page 1. The frame of page 0 is
+    // free once it is written.
     let stalls = phone.clock.take_stalls();
     assert_eq!(stalls.direct_reclaim_ns + stalls.write_back_ns, WRITE_NS);
     assert_eq!((places(&phone), phone.frames.in_use.writing), ((vec![2, 3, 4, 5, 6], vec![0, 1]), 1));
-    // Page 1 is still under write-back: a fault finds it in the swap cache and takes its frame back without a read.
+    // Page 1 is still under write-back: a fault finds it in the swap cache and takes its frame back
+    // without a read.
     phone.touch(1, Op::Read);
     let stalls = phone.clock.take_stalls();
     assert_eq!((stalls.total_ns(), phone.counts.swap_cache_hits), (phone.prices.processor().fault.0, 1));
@@ -53,7 +57,8 @@ fn the_frame_of_a_dead_apps_page_waits_for_its_write() {
     phone.touch(6, Op::Write);
     assert_eq!(phone.frames.in_use.writing, 1);
     phone.kill(0, crate::phone::machine::record::Reason::LowMemory);
-    // Page 2 frees its frame. Page 1 is still under write-back, but its content has no owner: a cold start writes the page anew.
+    // Page 2 frees its frame. Page 1 is still under write-back, but its content has no owner: a
+    // cold start writes the page anew.
     assert_eq!((phone.free(), phone.frames.in_use.writing), (1, 1));
     check(&phone).unwrap();
     phone.apps.launcher.launch(0);
@@ -62,7 +67,8 @@ fn the_frame_of_a_dead_apps_page_waits_for_its_write() {
     check(&phone).unwrap();
 }
 
-/// When swap is full the policy scans pages in vain. Although that takes time, it is no progress, and app 0 is killed.
+/// When swap is full the policy scans pages in vain. Although that takes time, it is no progress,
+/// and app 0 is killed.
 #[test]
 fn reclaim_that_only_takes_time_ends_in_a_kill() {
     let active_inactive: swaplab_vocab::Spec = "active-inactive".parse().unwrap();
@@ -74,7 +80,8 @@ fn reclaim_that_only_takes_time_ends_in_a_kill() {
     assert_eq!((kills(&phone), phone.apps.launcher.is_live(0)), (1, false));
 }
 
-/// Six frames, filled by apps 0 and 1, on a phone with `cores` processors; then page 6 of app 2 got a frame.
+/// Six frames, filled by apps 0 and 1, on a phone with `cores` processors; then page 6 of app 2 got
+/// a frame.
 fn crowded(cores: u64) -> Machine {
     let mut phone = with_launches(&design("s", "zram", "none"), &[], &|phone, _| (phone.pool_in_dram, phone.cores) = (false, cores));
     (0..2).for_each(|app| start(&mut phone, app, Op::Write));
@@ -84,8 +91,9 @@ fn crowded(cores: u64) -> Machine {
     phone
 }
 
-/// Page 6 needs a frame. That wakes kswapd, and direct reclaim compresses page 0. At the next clock tick kswapd gets the processor: the
-/// running task waits while it compresses page 1 to reach the high watermark.
+/// Page 6 needs a frame. That wakes kswapd, and direct reclaim compresses page 0. At the next clock
+/// tick kswapd gets the processor: the running task waits while it compresses page 1 to reach the
+/// high watermark.
 #[test]
 fn background_reclaim_takes_turns_on_the_only_processor() {
     let mut phone = crowded(1);
@@ -106,8 +114,8 @@ fn background_reclaim_takes_turns_on_the_only_processor() {
     check(&phone).unwrap();
 }
 
-/// On its own processor kswapd begins at once with page 0, whose frame is free when the page is compressed. Page 6 needs a frame before
-/// that, so page 1 is evicted for it.
+/// On its own processor kswapd begins at once with page 0, whose frame is free when the page is
+/// compressed. Page 6 needs a frame before that, so page 1 is evicted for it.
 #[test]
 fn a_frame_is_free_when_kswapd_has_finished_its_batch() {
     let mut phone = crowded(2);

@@ -44,8 +44,9 @@ impl Apps {
         self.layout.shared.iter().filter(|shared| shared.members[usize::from(app)]).map(|shared| shared.pages.clone()).collect()
     }
 
-    /// The app that `rule` kills among those whose `oom_score_adj` is at least `least`. `None` if there is no such app. `resident` gives the
-    /// resident pages of an app, for a rule that asks for them.
+    /// The app that `rule` kills among those whose `oom_score_adj` is at least `least`. `None` if
+    /// there is no such app. `resident` gives the resident pages of an app, for a rule that asks
+    /// for them.
     pub fn victim(&self, rule: Victim, least: u32, resident: &dyn Fn(AppId) -> u64) -> Option<AppId> {
         self.victim_of(rule, self.launcher.from(least), resident)
     }

@@ -1,5 +1,5 @@
-//! Work of apps in the background. It is off by default: the published workloads do not describe it, and it changed the numbers of
-//! resumes and swap-outs little.
+//! Work of apps in the background. It is off by default: the published workloads do not describe
+//! it, and it changed the numbers of resumes and swap-outs little.
 
 use swaplab_trace::synth::Draw;
 

@@ -1,10 +1,13 @@
 //! An app's managed heap: which pages it has, and when allocation starts a collection.
 //!
-//! Source: dalvik/vm/alloc/HeapSource.cpp, `getUtilizationTarget` (Android 4.4), and art/runtime/gc/heap.cc, `Heap::GrowForUtilization`
-//! (Android 5 and later): after a collection the heap may grow to live / utilization, by `heapminfree` at least and `heapmaxfree` at most,
-//! times a factor in the foreground (`HeapGrowthMultiplier`). Allocation beyond that collects. A collection reads all live pages.
-//! Deviations: the live set has a fixed size; a collection starts when the free memory is used up, not a little before
-//! (`concurrent_start_bytes`); each collection is a full one, where ART's sticky ones read only what was allocated since the last.
+//! Source: dalvik/vm/alloc/HeapSource.cpp, `getUtilizationTarget` (Android 4.4), and
+//! art/runtime/gc/heap.cc, `Heap::GrowForUtilization` (Android 5 and later): after a collection the
+//! heap may grow to live / utilization, by `heapminfree` at least and `heapmaxfree` at most, times
+//! a factor in the foreground (`HeapGrowthMultiplier`). Allocation beyond that collects. A
+//! collection reads all live pages.
+//! Deviations: the live set has a fixed size; a collection starts when the free memory is used up,
+//! not a little before (`concurrent_start_bytes`); each collection is a full one, where ART's
+//! sticky ones read only what was allocated since the last.
 
 use super::layout::AppPages;
 use crate::phone::spec::HeapRule;
@@ -21,8 +24,8 @@ pub struct Heap {
 }
 
 impl Heap {
-    /// Divide the heap of `app`. With S pages, utilization u and growth g, the free pages F satisfy F = (S - g F) (1 / u - 1), within the
-    /// limits of the rule.
+    /// Divide the heap of `app`. With S pages, utilization u and growth g, the free pages F satisfy
+    /// F = (S - g F) (1 / u - 1), within the limits of the rule.
     pub fn of(app: &AppPages, rule: &HeapRule) -> Heap {
         let pages = (app.anon.len() as f64 * rule.share).floor();
         let (garbage, growth) = (1.0 / rule.target_utilization - 1.0, rule.foreground_growth);
@@ -43,7 +46,8 @@ impl Heap {
         }
     }
 
-    /// The page with this number, counted over the heap's pages: they lie evenly among the app's anonymous pages.
+    /// The page with this number, counted over the heap's pages: they lie evenly among the app's
+    /// anonymous pages.
     fn page(&self, number: usize) -> PageId {
         self.first + (number as f64 / self.share) as PageId
     }
@@ -115,8 +119,9 @@ mod tests {
         Heap::of(&AppPages { anon: 100..100 + pages, ..NO_PAGES }, rule)
     }
 
-    /// A Nexus 5: utilization 0.75, 2 to 8 MiB free (512 to 2048 pages), half of the anonymous pages. Of 8,000 pages 4,000 are the heap, a
-    /// quarter of which is free. With 20,000, 8 MiB are less than a quarter; with 3,000, 2 MiB are more; with 800, nothing is live.
+    /// A Nexus 5: utilization 0.75, 2 to 8 MiB free (512 to 2048 pages), half of the anonymous
+    /// pages. Of 8,000 pages 4,000 are the heap, a quarter of which is free. With 20,000, 8 MiB are
+    /// less than a quarter; with 3,000, 2 MiB are more; with 800, nothing is live.
     #[test]
     fn free_memory_follows_utilization_within_its_limits() {
         let rule = HeapRule {
@@ -135,12 +140,13 @@ mod tests {
         assert_eq!(sizes(20_000, &rule), (7_952, [2_048, 2_048]));
         assert_eq!(sizes(3_000, &rule), (988, [512, 512]));
         assert_eq!(sizes(800, &rule), (0, [400, 400]));
-        // ART in the foreground: twice as much is free. Of 4,000 pages F = 4,000 / 3 / (1 + 2 / 3) = 800 in the background: 2,400 / 0.75 = 3,200.
+        // ART in the foreground: twice as much is free. Of 4,000 pages F = 4,000 / 3 / (1 + 2
+        // / 3) = 800 in the background: 2,400 / 0.75 = 3,200.
         assert_eq!(sizes(8_000, &HeapRule { foreground_growth: 2.0, ..rule }), (2_400, [800, 1_600]));
     }
 
-    /// Twelve anonymous pages from 100 on, half of them the heap: 100, 102, 104 are live and 106, 108, 110 free (utilization 0.5). The
-    /// fourth allocation collects.
+    /// Twelve anonymous pages from 100 on, half of them the heap: 100, 102, 104 are live and 106,
+    /// 108, 110 free (utilization 0.5). The fourth allocation collects.
     #[test]
     fn allocation_collects_when_the_free_pages_are_written() {
         let rule = HeapRule { share: 0.5, target_utilization: 0.5, max_free: 9.0, foreground_growth: 1.0, ..HeapRule::default() };

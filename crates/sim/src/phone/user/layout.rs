@@ -1,4 +1,5 @@
-//! The owners of pages. Each app has one range of anonymous and one of file-backed pages, the most used ones first.
+//! The owners of pages. Each app has one range of anonymous and one of file-backed pages, the most
+//! used ones first.
 
 use super::owner::{shared_number, shared_owner, SYSTEM};
 use std::ops::Range;
@@ -11,7 +12,8 @@ use swaplab_vocab::{AppId, Class, PageId};
 #[derive(Clone, Debug)]
 pub struct AppPages {
     pub anon: Range<PageId>,
-    /// End of the hot anonymous pages, which are used at each start. The pages from here to `warm_end` are warm.
+    /// End of the hot anonymous pages, which are used at each start. The pages from here to
+    /// `warm_end` are warm.
     pub hot_end: PageId,
     pub warm_end: PageId,
     pub file: Range<PageId>,
@@ -25,7 +27,8 @@ pub struct AppPages {
     pub resume_ns: u64,
 }
 
-/// A range of pages that several apps own, such as the zygote's heap, the libraries that it has loaded, or a shared buffer.
+/// A range of pages that several apps own, such as the zygote's heap, the libraries that it has
+/// loaded, or a shared buffer.
 pub struct SharedPages {
     pub pages: AppPages,
     /// By app, whether it maps the range.
@@ -48,7 +51,8 @@ fn pages(mib: f64, page_bytes: u64) -> usize {
 }
 
 impl Layout {
-    /// Lay out the pages of all apps. An app whose name has no model gets a kind by the rank of its number of `launches`.
+    /// Lay out the pages of all apps. An app whose name has no model gets a kind by the rank of its
+    /// number of `launches`.
     pub fn new(model: &AppModels, page_bytes: u64, names: &[String], launches: &[u64], draw: &mut Draw) -> Layout {
         let mut layout =
             Layout { page_bytes, apps: Vec::new(), system: NO_PAGES, shared: Vec::new(), owners: Vec::new(), classes: Vec::new() };

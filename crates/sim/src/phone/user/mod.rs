@@ -1,4 +1,5 @@
-//! The user and the apps: the launches, each app's pages and their use. This module does not depend on page frames.
+//! The user and the apps: the launches, each app's pages and their use. This module does not depend
+//! on page frames.
 
 pub mod apps;
 pub mod background;

@@ -1,4 +1,5 @@
-//! Which uses of a page write it. A page of a lasting nature is written by each of its uses or by none. For other pages each use is drawn.
+//! Which uses of a page write it. A page of a lasting nature is written by each of its uses or by
+//! none. For other pages each use is drawn.
 
 use super::layout::{AppPages, Layout};
 use super::plan::Plan;
@@ -35,7 +36,8 @@ impl Natures {
         natures
     }
 
-    /// The operation of a use of `page`, which belongs to `of`, in launch `number`. Uses with different `salt` are independent.
+    /// The operation of a use of `page`, which belongs to `of`, in launch `number`. Uses with
+    /// different `salt` are independent.
     pub fn op(&self, plan: &Plan, number: u32, page: PageId, salt: u64, of: &AppPages) -> Op {
         match self.drawn[page as usize / 64] >> (page % 64) & 1 {
             0 => self.lasting[page as usize],
@@ -74,7 +76,8 @@ mod tests {
     use super::*;
     use swaplab_experiment::apps::AppModels;
 
-    /// A page of a lasting nature is written by each of its uses or by none. For other pages each use is drawn.
+    /// A page of a lasting nature is written by each of its uses or by none. For other pages each
+    /// use is drawn.
     #[test]
     fn a_pages_nature_is_drawn_once() {
         let mut draw = swaplab_trace::synth::Draw::new(1);

@@ -1,5 +1,6 @@
-//! What is fixed before a run: the future launches, the role of each page in them, and every draw. A draw depends only on the seed, the
-//! launch and the page, so all designs run the same user and the same apps, and an upper bound can use the future.
+//! What is fixed before a run: the future launches, the role of each page in them, and every draw.
+//! A draw depends only on the seed, the launch and the page, so all designs run the same user and
+//! the same apps, and an upper bound can use the future.
 
 use super::layout::{AppPages, Layout};
 use super::owner::{shared_number, SYSTEM};
@@ -59,7 +60,8 @@ impl Plan {
         self.now.load(Ordering::Relaxed)
     }
 
-    /// A uniform draw from [0, 1) for one use of `page` in launch `number`. Draws with different `salt` are independent.
+    /// A uniform draw from [0, 1) for one use of `page` in launch `number`. Draws with different
+    /// `salt` are independent.
     pub fn chance(&self, number: u32, page: PageId, salt: u64) -> f64 {
         // The finalizer of SplitMix64 over seed, launch, page and salt.
         let mut z = self.seed ^ salt << 56 ^ u64::from(number) << 32 ^ u64::from(page);
@@ -80,7 +82,8 @@ impl Plan {
         of.get(of.partition_point(|number| *number <= self.now())).copied()
     }
 
-    /// The next launch that uses `page`, provided that its owner stays alive. `NEVER` if there is none.
+    /// The next launch that uses `page`, provided that its owner stays alive. `NEVER` if there is
+    /// none.
     pub fn next_use(&self, page: PageId) -> u32 {
         let (owner, now) = (self.owners[page as usize], self.now());
         let probability = || self.warm_probability[usize::from(owner).min(self.of_app.len())];

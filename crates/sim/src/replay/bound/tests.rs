@@ -21,7 +21,8 @@ fn bound(classes: &[Class], steps: &[Step], frames: usize, first_touch: FirstTou
     reader.finish().least(frames, &COSTS)
 }
 
-/// A page of the reference model: resident, dirty, its slot has its content, written since it was mapped, ever touched.
+/// A page of the reference model: resident, dirty, its slot has its content, written since it was
+/// mapped, ever touched.
 #[derive(Clone, Copy, Default)]
 struct State {
     resident: bool,
@@ -101,8 +102,9 @@ fn reads(pages: &[PageId]) -> Vec<Step> {
 
 #[test]
 fn a_case_worked_by_hand() {
-    // One frame; page 0 is written, then 1, 0 and 1 are read. Each first touch reads (2 x 5), each refault reads (2 x 5), and the one write
-    // of page 0 is paid once, although the page is evicted twice.
+    // One frame; page 0 is written, then 1, 0 and 1 are read. Each first touch reads (2 x 5), each
+    // refault reads (2 x 5), and the one write of page 0 is paid once, although the page is evicted
+    // twice.
     let classes = [Class::Anonymous; 2];
     let mut steps = reads(&[0, 1, 0, 1]);
     steps[0] = Step::Access(0, Op::Write);

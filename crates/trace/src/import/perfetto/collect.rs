@@ -7,7 +7,8 @@ use std::collections::HashMap;
 /// Interval to which the samples of a counter are thinned, in nanoseconds.
 const THIN_NS: u64 = 100_000_000;
 
-/// Whether samples of the counter are numbers of events, which are added up. Samples of other counters are levels.
+/// Whether samples of the counter are numbers of events, which are added up. Samples of other
+/// counters are levels.
 pub fn counted(counter: Counter) -> bool {
     matches!(counter, Counter::Starts | Counter::KswapdWakes | Counter::DirectReclaims)
 }
@@ -28,7 +29,8 @@ pub enum EventKind {
     Kill,
     /// A counter's new level; for the counters of [`counted`], how many events there were.
     Sample(Counter, i64),
-    /// A polled `oom_score_adj`. The first one of a process is no launch, because the value before the recording is unknown.
+    /// A polled `oom_score_adj`. The first one of a process is no launch, because the value before
+    /// the recording is unknown.
     Polled(i64),
 }
 
@@ -163,8 +165,8 @@ impl Collected {
         }
     }
 
-    /// Finish the collection. Returns the events in order of time, with launches derived and samples thinned; the names of processes; and
-    /// whether events were lost.
+    /// Finish the collection. Returns the events in order of time, with launches derived and
+    /// samples thinned; the names of processes; and whether events were lost.
     pub fn finish(mut self) -> (Vec<Event>, HashMap<i32, String>, bool) {
         self.events.sort_by_key(|e| e.at_ns);
         let mut out: Vec<Event> = Vec::with_capacity(self.events.len());
@@ -217,7 +219,8 @@ impl Collected {
     }
 }
 
-/// The process that lmkd says it kills: `C|PID|kill_one_process|VICTIM`, or `..|lmk,VICTIM,REASON,..`.
+/// The process that lmkd says it kills: `C|PID|kill_one_process|VICTIM`, or
+/// `..|lmk,VICTIM,REASON,..`.
 fn lmkd(text: &str) -> Option<i32> {
     let text = text.trim_end();
     let victim = match text.split_once("|kill_one_process|") {

@@ -1,10 +1,12 @@
-//! `perfetto`: a recording of Perfetto (`.pftrace`) as launches with memory series: processes' resident and swapped memory, their starts
-//! and `oom_score_adj`, kills, and the machine's memory, swap and pressure counters.
+//! `perfetto`: a recording of Perfetto (`.pftrace`) as launches with memory series: processes'
+//! resident and swapped memory, their starts and `oom_score_adj`, kills, and the machine's memory,
+//! swap and pressure counters.
 //!
-//! An app is launched when its `oom_score_adj` becomes 0, and is in front while it is 0. A kill is an event of lmkd
-//! (`kill_one_process`, `lmk,PID,..`), of the old driver (`lowmemory_kill`) or of the kernel (`mark_victim`). Of the samples of a
-//! counter, the last one of every 100 ms is kept. An `rss_stat` event for the memory of another process is assigned to the process
-//! that had this memory descriptor before, and is ignored if there is none.
+//! An app is launched when its `oom_score_adj` becomes 0, and is in front while it is 0. A kill is
+//! an event of lmkd (`kill_one_process`, `lmk,PID,..`), of the old driver (`lowmemory_kill`) or of
+//! the kernel (`mark_victim`). Of the samples of a counter, the last one of every 100 ms is kept.
+//! An `rss_stat` event for the memory of another process is assigned to the process that had this
+//! memory descriptor before, and is ignored if there is none.
 
 mod collect;
 

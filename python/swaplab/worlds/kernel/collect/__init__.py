@@ -1,1 +1,3 @@
-"""The kernel's counts: counters read before and after (`counters`), and events in order (`events`)."""
+"""The kernel's counts: counters read before and after (`counters`), and events in order
+(`events`).
+"""

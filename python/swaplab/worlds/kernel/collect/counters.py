@@ -1,7 +1,8 @@
 """Samples of the kernel's counters. The difference of two samples is the activity between them.
 
-/proc/vmstat and /proc/pressure count for the whole machine. Version 1 control groups do not count swap-ins, so a run's traffic is taken
-from the machine's counters. It is correct if no other program swaps; `others_swapping` says whether another swap area was active.
+/proc/vmstat and /proc/pressure count for the whole machine. Version 1 control groups do not count
+swap-ins, so a run's traffic is taken from the machine's counters. It is correct if no other program
+swaps; `others_swapping` says whether another swap area was active.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from swaplab.worlds.kernel.knobs.cgroup import Group
 from swaplab.worlds.kernel.undo import swaps
 from swaplab.worlds.procfs import PAGE, read, table
 
-#: The rows of /proc/vmstat in a sample, and `direct_reads`, which only swaplab's pager has: pages read in place, without a copy.
+#: The rows of /proc/vmstat in a sample, and `direct_reads`, which only swaplab's pager has: pages
+#: read in place, without a copy.
 VMSTAT = (
     "pswpin", "pswpout", "zswpin", "zswpout", "swpin_zero", "swpout_zero", "swap_ra", "swap_ra_hit", "pgmajfault", "pgscan_direct",
     "direct_reads",
@@ -53,7 +55,9 @@ class Sample:
 
     @classmethod
     def take(cls, group: Group, ours: str | None, counts: dict[str, int] | None = None) -> Sample:
-        """Read all counters now; `ours` is the path of this run's swap area, `counts` replaces the kernel's counts if the pager swaps."""
+        """Read all counters now; `ours` is the path of this run's swap area, `counts` replaces the
+        kernel's counts if the pager swaps.
+        """
         rows, stat = table(read("/proc/vmstat")) | (counts or {}), group.stat()
         own = group.path / "memory.pressure"
         return cls(
@@ -66,7 +70,9 @@ class Sample:
         )
 
     def since(self, before: Sample) -> dict[str, int]:
-        """Compute the counts from `before` to this sample; sizes in bytes, other page counts in pages."""
+        """Compute the counts from `before` to this sample; sizes in bytes, other page counts in
+        pages.
+        """
         delta = {name: self.vmstat[name] - before.vmstat[name] for name in VMSTAT}
         refaults = {name: self.stat[name] - before.stat[name] for name in STAT if name.startswith("workingset")}
         return {

@@ -1,6 +1,7 @@
 """Kernel events from ftrace: block requests, pages that reclaim writes, out-of-memory kills.
 
-A run records into an ftrace instance of its own, so other users' tracing is not affected. If tracefs is not mounted, the run mounts it.
+A run records into an ftrace instance of its own, so other users' tracing is not affected. If
+tracefs is not mounted, the run mounts it.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ class Recording:
     path: Path
 
     def text(self) -> str:
-        """Return all events recorded so far, in the format of `trace import --format ftrace-block`."""
+        """Return all events recorded so far, in the format of
+        `trace import --format ftrace-block`.
+        """
         return (self.path / "trace").read_text(errors="replace") if (self.path / "trace").exists() else ""
 
     def clear(self) -> None:

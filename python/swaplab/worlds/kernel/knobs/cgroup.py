@@ -1,4 +1,5 @@
-"""Memory control groups of a run, with one interface to versions 1 and 2: a group with a phone's memory, and a child for each app.
+"""Memory control groups of a run, with one interface to versions 1 and 2: a group with a phone's
+memory, and a child for each app.
 
 Only groups made here are changed, and only processes that swaplab starts are put in them.
 """
@@ -39,7 +40,9 @@ class Group:
             write(self.path / "memory.swappiness", "0")
 
     def swap_allowed(self, allowed: bool, swappiness: int = 60) -> None:
-        """Allow or forbid the kernel to swap out this group's pages, by the group's swappiness (v1) or swap limit (v2)."""
+        """Allow or forbid the kernel to swap out this group's pages, by the group's swappiness (v1)
+        or swap limit (v2).
+        """
         if self.version == 2:
             write(self.path / "memory.swap.max", "max" if allowed else "0")
         else:
@@ -54,7 +57,8 @@ class Group:
             return stat
         stat = {key.removeprefix("total_"): int(value) for key, value in rows.items() if key.startswith("total_")}
         stat["anon"], stat["file"] = stat.get("rss", 0), stat.get("cache", 0)
-        # Version 2 counts swap slots, including those of swapped-in clean pages; version 1 counts the latter separately.
+        # Version 2 counts swap slots, including those of swapped-in clean pages; version 1 counts
+        # the latter separately.
         stat["swap"] = stat.get("swap", 0) + stat.get("swapcached", 0)
         return stat
 
@@ -76,14 +80,18 @@ class Group:
         return [int(line) for line in read(self.path / "cgroup.procs").split()]
 
     def reclaim(self, size: int) -> None:
-        """Request the kernel to reclaim `size` bytes, as far as it can (version 1 always tries to reclaim all)."""
+        """Request the kernel to reclaim `size` bytes, as far as it can (version 1 always tries to
+        reclaim all).
+        """
         if self.version == 2:
             write(self.path / "memory.reclaim", str(size))
         else:
             write(self.path / "memory.force_empty", "0")
 
     def settle(self, memory: int) -> None:
-        """Enforce that at most `memory` bytes of DRAM are used. Does nothing here, as the kernel's limit enforces it."""
+        """Enforce that at most `memory` bytes of DRAM are used. Does nothing here, as the kernel's
+        limit enforces it.
+        """
 
     def enter(self) -> None:
         """Move the calling process, a child that will become an app, into the group."""
@@ -94,8 +102,9 @@ class Group:
 class PagedGroup(Group):
     """A group whose apps run under swaplab's pager.
 
-    Emulated NVM is charged to the group as shared memory, and the pager's memory is charged too. The limit is raised by both. In readings,
-    emulated NVM counts as swap, and neither counts as DRAM.
+    Emulated NVM is charged to the group as shared memory, and the pager's memory is charged too.
+    The limit is raised by both. In readings, emulated NVM counts as swap, and neither counts as
+    DRAM.
     """
 
     paging: Paging
@@ -112,7 +121,9 @@ class PagedGroup(Group):
         return max(0, super().usage() - self.stat()["swap"] - self.paging.own_bytes())
 
     def settle(self, memory: int) -> None:
-        """Reclaim file pages beyond `memory`: the kernel's limit includes room for NVM, which they can fill while NVM is unused."""
+        """Reclaim file pages beyond `memory`: the kernel's limit includes room for NVM, which they
+        can fill while NVM is unused.
+        """
         over = self.usage() - memory
         if over <= 0:
             return
@@ -124,15 +135,19 @@ class PagedGroup(Group):
         self.limit(memory, 0)
 
     def peak(self) -> int:
-        """Return the DRAM charged now, as the peak is unknown: the kernel's peak sums DRAM, NVM and the pager's memory."""
+        """Return the DRAM charged now, as the peak is unknown: the kernel's peak sums DRAM, NVM and
+        the pager's memory.
+        """
         return self.usage()
 
 
 @contextmanager
 def group(machine: Machine, name: str, memory: int, swap: int, paging: Paging | None = None, separate: bool = False) -> Iterator[Group]:
-    """Make a group at the top of the memory hierarchy, limited to `memory` resident and `swap` swapped-out bytes.
+    """Make a group at the top of the memory hierarchy, limited to `memory` resident and `swap`
+    swapped-out bytes.
 
-    `paging`: the apps run under swaplab's pager. `separate`: its child groups have memory controllers.
+    `paging`: the apps run under swaplab's pager. `separate`: its child groups have memory
+    controllers.
     """
     mounted = [(version, at) for version in (1, 2) if (at := memory_cgroup(version))]
     if not mounted:
@@ -154,11 +169,13 @@ def group(machine: Machine, name: str, memory: int, swap: int, paging: Paging | 
 
 @contextmanager
 def members(machine: Machine, parent: Group, separate: bool) -> Iterator[tuple[Group, tuple[Path, ...]]]:
-    """Return the parent of the apps' own groups, which track their processes, and the `cgroup.procs` files that each app joins as well.
+    """Return the parent of the apps' own groups, which track their processes, and the
+    `cgroup.procs` files that each app joins as well.
 
-    `separate`: apps have memory controllers of their own, which the app policy needs. Reclaim then rotates through these groups regardless
-    of recency, unlike on a phone, which has one list of pages. Otherwise, version 1 needs groups in a hierarchy without a memory
-    controller; if there is none, the apps have memory controllers too.
+    `separate`: apps have memory controllers of their own, which the app policy needs. Reclaim then
+    rotates through these groups regardless of recency, unlike on a phone, which has one list of
+    pages. Otherwise, version 1 needs groups in a hierarchy without a memory controller; if there is
+    none, the apps have memory controllers too.
     """
     top = next((Path(point) for point, kind, options in mounts() if kind == "cgroup" and "freezer" in options), None)
     if separate or parent.version == 2 or top is None:

@@ -1,7 +1,9 @@
-"""Swap areas and kernel settings as context managers. Each change is a `Machine.step`: recorded, made, undone.
+"""Swap areas and kernel settings as context managers. Each change is a `Machine.step`: recorded,
+made, undone.
 
-A RAM disk is a loop device over a tmpfs that is mounted `noswap` and preallocated. Over a tmpfs without `noswap`, the kernel may swap the
-disk's memory out to the disk itself, which deadlocks the block layer until reboot. Such a disk is never made here.
+A RAM disk is a loop device over a tmpfs that is mounted `noswap` and preallocated. Over a tmpfs
+without `noswap`, the kernel may swap the disk's memory out to the disk itself, which deadlocks the
+block layer until reboot. Such a disk is never made here.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ def work_directory(machine: Machine, parent: str = "/var/tmp", mode: int = 0o755
 
 @contextmanager
 def setting(machine: Machine, path: str, value: str) -> Iterator[None]:
-    """Set a kernel setting (a file under /proc/sys or /sys) to `value` and restore it on exit; no change if it has that value."""
+    """Set a kernel setting (a file under /proc/sys or /sys) to `value` and restore it on exit; no
+    change if it has that value.
+    """
     before = read(path)
     if "[" in before:  # a list of choices with the current one in brackets
         before = before[before.index("[") + 1 : before.index("]")]
@@ -56,7 +60,9 @@ def setting(machine: Machine, path: str, value: str) -> Iterator[None]:
 
 @contextmanager
 def read_ahead(machine: Machine, directory: Path, kib: int) -> Iterator[None]:
-    """Set the readahead of the disk under `directory`, for files opened meanwhile; no change if the file system has no disk."""
+    """Set the readahead of the disk under `directory`, for files opened meanwhile; no change if the
+    file system has no disk.
+    """
     path = disk_of(block_device(directory)) / "queue/read_ahead_kb"
     with setting(machine, str(path), str(kib)) if path.exists() else nullcontext():
         yield
@@ -73,7 +79,9 @@ def _swap_on(machine: Machine, path: str) -> Iterator[None]:
 
 
 def _allocate(path: Path, size: int) -> None:
-    """Create a file with all its blocks allocated, readable by root only because it will hold swapped-out pages."""
+    """Create a file with all its blocks allocated, readable by root only because it will hold
+    swapped-out pages.
+    """
     with open(os.open(path, os.O_CREAT | os.O_RDWR | os.O_EXCL, 0o600), "wb") as file:
         try:
             os.posix_fallocate(file.fileno(), 0, size)
@@ -95,7 +103,9 @@ def swap_file(machine: Machine, directory: Path, size: int) -> Iterator[str]:
 
 @contextmanager
 def loop_swap(machine: Machine, directory: Path, size: int) -> Iterator[str]:
-    """Activate swap on a loop device over a file on the disk, so that I/O limits can be set on the device; yields its path."""
+    """Activate swap on a loop device over a file on the disk, so that I/O limits can be set on the
+    device; yields its path.
+    """
     fits_disk("swap size", size)
     file = directory / "disk"
     with (
@@ -115,7 +125,9 @@ def _loop(machine: Machine, file: Path, *options: str) -> Iterator[str]:
 
 @contextmanager
 def ram_disk_swap(machine: Machine, directory: Path, size: int) -> Iterator[str]:
-    """Activate swap on a RAM disk: a loop device over a tmpfs mounted noswap. The whole size is allocated at once."""
+    """Activate swap on a RAM disk: a loop device over a tmpfs mounted noswap. The whole size is
+    allocated at once.
+    """
     fits_memory("swap size", size)
     point, file = directory / "ramdisk", directory / "ramdisk" / "disk"
     options = f"noswap,size={size + 1024 * 1024},mode=700"
@@ -131,9 +143,12 @@ def ram_disk_swap(machine: Machine, directory: Path, size: int) -> Iterator[str]
 
 @contextmanager
 def zram_swap(machine: Machine, size: int, algorithm: str = "", limit: int = 0) -> Iterator[str]:
-    """Activate swap on a new zram device of `size` uncompressed bytes and at most `limit` bytes of memory (0: no limit)."""
+    """Activate swap on a new zram device of `size` uncompressed bytes and at most `limit` bytes of
+    memory (0: no limit).
+    """
     fits_memory("swap size", limit or size)
-    number = next(number for number in range(1000) if not os.path.exists(f"/sys/block/zram{number}"))  # the number that the kernel will use
+    # the number that the kernel will use
+    number = next(number for number in range(1000) if not os.path.exists(f"/sys/block/zram{number}"))
     device = f"/sys/block/zram{number}"
 
     def add() -> None:
@@ -157,7 +172,9 @@ def zram_swap(machine: Machine, size: int, algorithm: str = "", limit: int = 0) 
 
 @contextmanager
 def zswap(machine: Machine, directory: Path, size: int, algorithm: str = "") -> Iterator[str]:
-    """Activate a swap file with zswap in front of it; by default with the machine's current algorithm."""
+    """Activate a swap file with zswap in front of it; by default with the machine's current
+    algorithm.
+    """
     with ExitStack() as stack:
         path = stack.enter_context(swap_file(machine, directory, size))
         if algorithm:

@@ -1,4 +1,6 @@
-"""I/O limits on a run's block device for the run's processes: a blkio group (version 1). The root group is never limited."""
+"""I/O limits on a run's block device for the run's processes: a blkio group (version 1). The root
+group is never limited.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from swaplab.worlds.procfs import mounts, read
 
 @contextmanager
 def operations(machine: Machine, device: str, reads: int, writes: int) -> Iterator[Path]:
-    """Make a blkio group whose processes may start `reads` and `writes` operations per second on `device`; yields its path."""
+    """Make a blkio group whose processes may start `reads` and `writes` operations per second on
+    `device`; yields its path.
+    """
     top = next((Path(point) for point, kind, options in mounts() if kind == "cgroup" and "blkio" in options), None)
     if top is None or not (top / "blkio.throttle.read_iops_device").exists():
         raise NotSupported("limits on a swap device need a cgroup v1 blkio hierarchy with throttling (CONFIG_BLK_DEV_THROTTLING)")

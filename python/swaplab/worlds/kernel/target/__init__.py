@@ -1,1 +1,3 @@
-"""Targets of the world `kernel`: this machine (`local`), another machine (`ssh`), a phone (`adb`)."""
+"""Targets of the world `kernel`: this machine (`local`), another machine (`ssh`), a phone
+(`adb`).
+"""

@@ -1,9 +1,11 @@
 """Target `adb:SERIAL`: launches and switches on an Android phone, with the phone's own swap.
 
-The phone keeps its own swap, memory and killer, so an experiment has one design, and its row reports the phone's swap. Each app needs an
-`activity`. A visit is `am start -W` (TotalTime, which Android measures until the activity is drawn), some time in the foreground, and
-the home key. Nothing on the phone is changed except which apps run.
-It has not been tested with a phone: the transport is tested with the real client against a loopback daemon, the parsers on samples.
+The phone keeps its own swap, memory and killer, so an experiment has one design, and its row
+reports the phone's swap. Each app needs an `activity`. A visit is `am start -W` (TotalTime, which
+Android measures until the activity is drawn), some time in the foreground, and the home key.
+Nothing on the phone is changed except which apps run.
+It has not been tested with a phone: the transport is tested with the real client against a loopback
+daemon, the parsers on samples.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ PROBES = (
 
 
 def shell(serial: str, command: str, seconds: float = 60) -> str:
-    """Run a command on the phone and return its output. Raises Failed with its exit code, NotSupported if adb does not reach the phone."""
+    """Run a command on the phone and return its output. Raises Failed with its exit code,
+    NotSupported if adb does not reach the phone.
+    """
     argv = ["adb", *(["-s", serial] if serial else []), "shell", "-n", command]
     try:
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False)

@@ -1,7 +1,8 @@
 """Parsers of the output of Android's commands.
 
-Formats: AOSP's ActivityManagerShellCommand (`am start -W`), ActivityManagerService (`dumpsys meminfo`) and lmkd. They have not been tested
-with a phone: the tests use samples written in these formats.
+Formats: AOSP's ActivityManagerShellCommand (`am start -W`), ActivityManagerService
+(`dumpsys meminfo`) and lmkd. They have not been tested with a phone: the tests use samples written
+in these formats.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import re
 from dataclasses import dataclass
 
 KIB = 1024
-#: lmkd: Kill 'NAME' (PID), uid UID, oom_score_adj ADJ to free RSSkB rss, SWAPkB swap; reason: WHY. Older ones leave out uid, swap, reason.
+#: lmkd: Kill 'NAME' (PID), uid UID, oom_score_adj ADJ to free RSSkB rss, SWAPkB swap; reason: WHY.
+#: Older ones leave out uid, swap, reason.
 KILL = re.compile(
     r"(?:^|\s)(?P<at>\d+\.\d+)\s.*lowmemorykiller.*: Kill(?:ing)? '(?P<name>[^']+)' \((?P<pid>\d+)\)(?:, uid \d+)?,"
     r" (?:oom_score_adj|oom_adj|adj) (?P<adj>-?\d+),?\s+to free (?P<rss>\d+)kB(?: rss)?(?:, (?P<swap>\d+)kB swap)?"
@@ -20,7 +22,9 @@ KILL = re.compile(
 
 @dataclass(frozen=True)
 class Start:
-    """The result of `am start -W`: the launch state (`COLD`: there was no process) and the ms until the activity was drawn."""
+    """The result of `am start -W`: the launch state (`COLD`: there was no process) and the ms until
+    the activity was drawn.
+    """
 
     state: str
     ms: float
@@ -28,7 +32,9 @@ class Start:
 
 @dataclass(frozen=True)
 class LmkdKill:
-    """A kill in lmkd's log: time (seconds since 1970), app, `oom_score_adj`, bytes freed, reason."""
+    """A kill in lmkd's log: time (seconds since 1970), app, `oom_score_adj`, bytes freed,
+    reason.
+    """
 
     at_s: float
     name: str
@@ -40,7 +46,8 @@ class LmkdKill:
 def start(text: str, was_alive: bool) -> Start | None:
     """Parse the output of `am start -W`; None if the activity was not started.
 
-    Before Android 10 there is no LaunchState; `was_alive`, whether the process existed before, then decides between HOT and COLD.
+    Before Android 10 there is no LaunchState; `was_alive`, whether the process existed before, then
+    decides between HOT and COLD.
     """
     rows = dict(re.findall(r"^(\w+): +(\S+)", text, re.MULTILINE))
     if rows.get("Status") != "ok" or "TotalTime" not in rows:
@@ -56,7 +63,9 @@ def refusal(text: str) -> str:
 
 
 def kills(text: str, since_s: float) -> list[LmkdKill]:
-    """Parse lmkd's kills from the time `since_s` on from `logcat -v epoch`; other lines are skipped."""
+    """Parse lmkd's kills from the time `since_s` on from `logcat -v epoch`; other lines are
+    skipped.
+    """
     listed = []
     for line in text.splitlines():
         if (m := KILL.search(line)) and float(m["at"]) >= since_s:
@@ -66,14 +75,18 @@ def kills(text: str, since_s: float) -> list[LmkdKill]:
 
 
 def footprint(text: str) -> dict[str, int]:
-    """Parse the bytes of an app from `dumpsys meminfo PACKAGE`: Pss, Rss, Swap (own or proportional); empty if it does not run."""
+    """Parse the bytes of an app from `dumpsys meminfo PACKAGE`: Pss, Rss, Swap (own or
+    proportional); empty if it does not run.
+    """
     wanted = {"Pss": r"TOTAL PSS:\s+(\d+)", "Rss": r"TOTAL RSS:\s+(\d+)", "Swap": r"TOTAL SWAP (?:PSS|\(KB\)):\s+(\d+)"}
     matches = {name: re.search(pattern, text) for name, pattern in wanted.items()}
     return {name: int(match[1]) * KIB for name, match in matches.items() if match}
 
 
 def zram_pool(text: str) -> int:
-    """Parse the bytes of zRAM's pool from the ZRAM line of `dumpsys meminfo`; 0 if there is none."""
+    """Parse the bytes of zRAM's pool from the ZRAM line of `dumpsys meminfo`; 0 if there is
+    none.
+    """
     line = re.search(r"^\s*ZRAM:\s+([\d,]+)K physical used for", text, re.MULTILINE)
     return int(line[1].replace(",", "")) * KIB if line else 0
 

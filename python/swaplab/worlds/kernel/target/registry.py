@@ -1,4 +1,6 @@
-"""The registry of targets: the part of `run.kernel.target` before the colon, and the function that runs experiments there."""
+"""The registry of targets: the part of `run.kernel.target` before the colon, and the function that
+runs experiments there.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from swaplab.core.model import Experiment
 from swaplab.worlds.kernel.target import adb, local, ssh
 from swaplab.worlds.result import Options, WorldResult
 
-#: The functions' parameters: the address after the colon (a host or a serial number), the experiments, the options.
+#: The functions' parameters: the address after the colon (a host or a serial number), the
+#: experiments, the options.
 TARGETS: dict[str, Callable[[str, list[Experiment], Options], WorldResult]] = {"local": local.run, "ssh": ssh.run, "adb": adb.run}
 #: Targets with an address: a host; or a serial number, which may be omitted if there is one phone.
 ADDRESSED = ("ssh", "adb")

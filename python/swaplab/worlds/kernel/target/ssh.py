@@ -1,8 +1,10 @@
-"""Target `ssh:HOST`: the experiment on another machine's kernel, executed by the `swaplab` on the path there.
+"""Target `ssh:HOST`: the experiment on another machine's kernel, executed by the `swaplab` on the
+path there.
 
-The experiment and its app files are part of the command. A temporary folder there holds them and the run folder, which is returned as an
-archive. When the connection's standard input closes (Ctrl-C here, or a lost connection), the remote run is stopped and undoes its changes.
-`SWAPLAB_SSH` replaces the command `ssh`; it may contain options.
+The experiment and its app files are part of the command. A temporary folder there holds them and
+the run folder, which is returned as an archive. When the connection's standard input closes (Ctrl-C
+here, or a lost connection), the remote run is stopped and undoes its changes. `SWAPLAB_SSH`
+replaces the command `ssh`; it may contain options.
 """
 
 from __future__ import annotations
@@ -79,7 +81,9 @@ def _run_one(host: str, point: Experiment, options: Options) -> WorldResult:
 
 
 def rewritten_for_remote(point: Experiment) -> tuple[Experiment, dict[str, str]]:
-    """Rewrite the experiment for the remote machine (target `local`, app files named `app-N.toml`). Returns it with those files by name."""
+    """Rewrite the experiment for the remote machine (target `local`, app files named `app-N.toml`).
+    Returns it with those files by name.
+    """
     experiment, files = point.model_copy(deep=True), {}
     for number, use in enumerate(programs(experiment)):
         if use.use and use.use not in built_in():
@@ -90,7 +94,8 @@ def rewritten_for_remote(point: Experiment) -> tuple[Experiment, dict[str, str]]
 
 
 def call(host: str, arguments: list[str], files: dict[str, str]) -> dict[str, bytes]:
-    """Run `swaplab ARGUMENTS` on the host in a folder with these files. Returns its output as the file `said`, and every file in `out`.
+    """Run `swaplab ARGUMENTS` on the host in a folder with these files. Returns its output as the
+    file `said`, and every file in `out`.
 
     A failure raises the exception that belongs to the remote exit code.
     """

@@ -41,8 +41,9 @@ fn a_read_waits_behind_two_write_requests_as_the_io_order_says() {
     }
 }
 
-/// The first read is done at 10 ms. The next one arrives at 12 ms: CFQ and ROW have kept the device idle, mq-deadline already writes.
-/// No further read arrives: the second request is written after 8 ms (CFQ) or 5 ms (ROW) of idling.
+/// The first read is done at 10 ms. The next one arrives at 12 ms: CFQ and ROW have kept the device
+/// idle, mq-deadline already writes. No further read arrives: the second request is written after 8
+/// ms (CFQ) or 5 ms (ROW) of idling.
 #[test]
 fn idling_keeps_the_device_for_the_next_read() {
     for (order, second, written) in [(IoOrder::CfqLike, 0, 13 + 8 + 8), (IoOrder::RowLike, 0, 13 + 5 + 8), (IoOrder::MqDeadlineLike, 6, 18)]
@@ -68,8 +69,9 @@ fn a_slice_of_reads_ends() {
             wait / MS
         })
         .collect();
-    // The first read waits 9 ms for the current request. Reads at 10 + 5n ms are each done 4 ms later. The one done at 104 ms ends
-    // the slice that began at 1 ms, and the next one, at 105 ms, waits for a request that began at 104 ms.
+    // The first read waits 9 ms for the current request. Reads at 10 + 5n ms are each done 4 ms
+    // later. The one done at 104 ms ends the slice that began at 1 ms, and the next one, at 105 ms,
+    // waits for a request that began at 104 ms.
     assert_eq!((waits[0], waits.iter().position(|wait| *wait == 9).unwrap()), (9, 0));
     assert_eq!(waits.iter().skip(1).position(|wait| *wait > 0), Some(18), "{waits:?}");
     assert_eq!(waits[19], 9);
@@ -125,8 +127,9 @@ fn dram_and_nvm_share_the_memory_bus() {
     assert_eq!((waits(&behind, Medium::Dram), waits(&behind, Medium::Nvm)), (0, 2 * 28_571));
 }
 
-/// Two requests of app 0 and app 1, 8 ms each, and 8 ms of the journal: a read that `noop` puts behind all waits for each; with CFQ it
-/// waits for the rest of the first batch's request, of which each has written a half.
+/// Two requests of app 0 and app 1, 8 ms each, and 8 ms of the journal: a read that `noop` puts
+/// behind all waits for each; with CFQ it waits for the rest of the first batch's request, of which
+/// each has written a half.
 #[test]
 fn a_wait_is_for_somebody() {
     for (order, waited) in [
@@ -145,8 +148,8 @@ fn a_wait_is_for_somebody() {
     }
 }
 
-/// A write that is waited for comes at 2 ms, behind two requests of 8 ms each: CFQ and ROW serve it after the first, as a read, the others
-/// after both.
+/// A write that is waited for comes at 2 ms, behind two requests of 8 ms each: CFQ and ROW serve it
+/// after the first, as a read, the others after both.
 #[test]
 fn a_synchronous_write_takes_its_turn() {
     for (order, wait) in
@@ -159,8 +162,9 @@ fn a_synchronous_write_takes_its_turn() {
     }
 }
 
-/// TLC erases a block in 4.5 ms after each 2 MiB, 512 pages. 500 pages are written in 500 ms, 12 more in 12 ms: the device pauses until 516.5
-/// ms, and no order goes ahead of that. What the frames held is written before the pause.
+/// TLC erases a block in 4.5 ms after each 2 MiB, 512 pages. 500 pages are written in 500 ms, 12
+/// more in 12 ms: the device pauses until 516.5 ms, and no order goes ahead of that. What the
+/// frames held is written before the pause.
 #[test]
 fn a_device_pauses_after_an_erase_block() {
     for order in [IoOrder::Noop, IoOrder::CfqLike, IoOrder::MqDeadlineLike, IoOrder::ReadsFirst] {
