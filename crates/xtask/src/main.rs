@@ -5,6 +5,7 @@
 
 mod circles;
 mod layers;
+mod machine;
 mod sources;
 mod structs;
 
@@ -14,8 +15,10 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("crates/xtask is two folders below the root");
     let crates = root.join("crates");
-    let findings: Vec<String> =
-        [layers::check, circles::check, sources::check, structs::check].into_iter().flat_map(|check| check(&crates)).collect();
+    let findings: Vec<String> = [layers::check, circles::check, sources::check, machine::check, structs::check]
+        .into_iter()
+        .flat_map(|check| check(&crates))
+        .collect();
     for finding in &findings {
         eprintln!("{finding}");
     }

@@ -125,7 +125,7 @@ impl<'a> Phone<'a> {
         let before = self.machine.counts;
         let copied = self.machine.swap.side.moves.copied_pages;
         let start = self.begin_start(launch.app);
-        self.machine.enforce_limit();
+        self.machine.deaths().enforce_limit();
         let app = self.pages_of(launch.app);
         let cpu_ns = if start == Start::Cold { app.cold_ns } else { app.resume_ns };
         self.machine.set_graphics(launch.app, app.graphics + app.camera);
@@ -173,7 +173,7 @@ impl<'a> Phone<'a> {
         self.elapse(at_ns + launch.foreground_ns);
         self.machine.sample();
         self.machine.apps.launcher.home();
-        self.machine.enforce_limit();
+        self.machine.deaths().enforce_limit();
         if self.machine.apps.launcher.is_live(launch.app) {
             let kept = (app.graphics as f64 * self.spec.models.graphics_kept) as usize;
             self.machine.set_graphics(launch.app, kept);
@@ -308,7 +308,7 @@ pub fn run(spec: &Spec, design: &Design, sequence: &Sequence, seed: u64) -> Resu
         }
         phone.launch(launch)?;
     }
-    phone.machine.release_all_killed();
+    phone.machine.deaths().release_all_killed();
     phone.machine.sample();
     Ok((phone.machine, counted_from_ns))
 }

@@ -11,9 +11,10 @@ use super::kswapd::Kswapd;
 use super::prefetch::Prefetch;
 use super::queue::WriteBack;
 use super::record::{Counts, Record};
+use super::rules::Rules;
 use super::senders::Outgoing;
 use super::writes::FileWrites;
-use super::{Machine, Rules};
+use super::Machine;
 use crate::phone::spec::{Design, PagePolicy, Phone};
 use crate::phone::user::apps::Apps;
 use crate::replay::SwapSide;
@@ -55,7 +56,6 @@ pub fn build(phone: &Phone, design: &Design, apps: Apps, shared: Vec<String>, se
         record: Record { scores: design.killer.spread.scores(), ..Record::new(page_bytes, count, shared) },
         counts: Counts::default(),
         kswapd: Kswapd::new(phone.cores),
-        backoff: 0,
         outgoing: Outgoing::default(),
         failed: None,
         apps,

@@ -9,8 +9,8 @@
 //! no app is cached twice so soon; a page made cold enters the page policy's order anew, where
 //! `MADV_COLD` moves it to the head of the inactive list.
 
-use super::Machine;
-use swaplab_experiment::Compact;
+use super::frames::Frames;
+use crate::phone::user::apps::Apps;
 use swaplab_policy::bits;
 use swaplab_vocab::{AppId, Op, PageId};
 
@@ -34,7 +34,7 @@ pub struct Usage {
 
 /// The pages of an app that compaction treats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Action {
+pub enum Action {
     /// Anonymous pages are paged out, and file pages made cold.
     All,
     /// File pages are made cold.
@@ -44,7 +44,7 @@ enum Action {
 
 /// The action for an app with this memory, which had `last` after its last compaction. `free_swap`:
 /// the share of swap that is free.
-fn action(now: &Usage, last: Option<&Usage>, free_swap: f64) -> Action {
+pub fn action(now: &Usage, last: Option<&Usage>, free_swap: f64) -> Action {
     if free_swap < LEAST_FREE_SWAP {
         return Action::File;
     }
@@ -56,63 +56,31 @@ fn action(now: &Usage, last: Option<&Usage>, free_swap: f64) -> Action {
     }
 }
 
-impl Machine {
-    /// Page out the pages of these `kinds` of a cached app, without further conditions.
-    pub fn compact(&mut self, app: AppId, kinds: Compact) {
-        let pages = self.apps.layout.of(app);
-        let (file, anon) = (matches!(kinds, Compact::File | Compact::Full), matches!(kinds, Compact::Anon | Compact::Full));
-        let ranges = [(pages.file.clone(), file), (pages.anon.clone(), anon)];
-        for (range, _) in ranges.into_iter().filter(|(_, wanted)| *wanted) {
-            range.for_each(|page| self.page_out(page));
-        }
-    }
-
-    /// Compact a cached app by the rules of `CachedAppOptimizer`. `last` is its memory after its
-    /// last compaction; returns that of this one, or `last` if there is none.
-    pub fn compact_by_rule(&mut self, app: AppId, last: Option<Usage>) -> Option<Usage> {
-        let free_swap = self.swap.capacity.map_or(1.0, |slots| 1.0 - self.swap.used() as f64 / slots.max(1) as f64);
-        let action = action(&self.usage(app), last.as_ref(), free_swap);
-        if action == Action::Nothing {
-            return last;
-        }
-        let pages = self.apps.layout.of(app).clone();
-        if action == Action::All && self.swap.exists {
-            pages.anon.for_each(|page| self.page_out(page));
-        }
-        for page in pages.file.filter(|page| self.frames.pages.is_resident(*page)).collect::<Vec<PageId>>() {
-            self.frames.make_cold(page);
-            self.write_back_released();
-        }
-        Some(self.usage(app))
-    }
-
-    fn page_out(&mut self, page: PageId) {
-        if self.frames.pages.is_resident(page) {
-            self.frames.policy.forget(page);
-            self.frames.pages.release(page);
-            self.write_back_released();
-        }
-    }
-
-    fn usage(&self, app: AppId) -> Usage {
-        let (own, pages) = (self.apps.layout.of(app), &self.frames.pages);
-        let kb = |pages: usize| pages as u64 * self.record.page_bytes / 1024;
-        let resident = |range: std::ops::Range<PageId>| kb(range.filter(|page| pages.is_resident(*page)).count());
-        let swapped = |page: &PageId| !pages.is_resident(*page) && pages.bits(*page) & bits::SLOT != 0;
-        Usage {
-            anon_kb: resident(own.anon.clone()),
-            file_kb: resident(own.file.clone()),
-            swap_kb: kb(own.anon.clone().filter(swapped).count()),
-        }
+/// The memory of `app` now.
+pub fn usage(app: AppId, frames: &Frames, apps: &Apps, page_bytes: u64) -> Usage {
+    let (own, pages) = (apps.layout.of(app), &frames.pages);
+    let kb = |pages: usize| pages as u64 * page_bytes / 1024;
+    let resident = |range: std::ops::Range<PageId>| kb(range.filter(|page| pages.is_resident(*page)).count());
+    let swapped = |page: &PageId| !pages.is_resident(*page) && pages.bits(*page) & bits::SLOT != 0;
+    Usage {
+        anon_kb: resident(own.anon.clone()),
+        file_kb: resident(own.file.clone()),
+        swap_kb: kb(own.anon.clone().filter(swapped).count()),
     }
 }
 
-impl super::frames::Frames {
+impl Frames {
     /// Have the resident `page` enter the policy's order anew, as a page that was read once.
-    fn make_cold(&mut self, page: PageId) {
+    pub fn make_cold(&mut self, page: PageId) {
         self.policy.forget(page);
         self.pages.clear(page, bits::TOUCHED);
         self.policy.insert(page, Op::Read, &mut self.pages);
+    }
+
+    /// Release the resident `page` for eviction.
+    pub fn release(&mut self, page: PageId) {
+        self.policy.forget(page);
+        self.pages.release(page);
     }
 }
 

@@ -45,6 +45,11 @@ impl SwapEntries {
         self.stay_of[page as usize] != NONE
     }
 
+    /// The share of swap that is free; 1 if its size is not limited.
+    pub fn free_share(&self) -> f64 {
+        self.capacity.map_or(1.0, |slots| 1.0 - self.used() as f64 / slots.max(1) as f64)
+    }
+
     /// Number of pages in swap.
     pub fn used(&self) -> u64 {
         self.side.usage().pages

@@ -6,15 +6,34 @@
 //! Deviations: all memory of a process is free at one time; a launch of the app ends the old
 //! process first.
 
-use super::killer::Dying;
-use super::record::{Reason, Stalls};
-use super::{exit, pressure, Machine};
+use super::clock::StallClock;
+use super::entries::SwapEntries;
+use super::frames::Frames;
+use super::killer::{Dying, KillerTask};
+use super::kswapd::Kswapd;
+use super::record::{Counts, Reason, Record, Stalls};
+use super::{exit, pressure};
+use crate::phone::user::apps::Apps;
 use swaplab_vocab::{AppId, PageId};
 
-impl Machine {
+/// The parts that kills work on.
+pub struct Deaths<'a> {
+    pub killer: &'a mut KillerTask,
+    pub apps: &'a mut Apps,
+    pub frames: &'a mut Frames,
+    pub swap: &'a mut SwapEntries,
+    pub clock: &'a mut StallClock,
+    pub record: &'a mut Record,
+    pub kswapd: &'a mut Kswapd,
+    pub counts: &'a Counts,
+    /// Time that a killed process takes for each of its pages.
+    pub exit_ns: u64,
+}
+
+impl Deaths<'_> {
     /// Run the low-memory killer's check if it is awake, or if the running task found no frame
     /// (`stuck`). Returns whether it killed an app.
-    pub(super) fn run_killer_check(&mut self, stuck: bool) -> bool {
+    pub fn run_killer_check(&mut self, stuck: bool) -> bool {
         if self.killer.waits(self.clock.now()) {
             return false;
         }
@@ -22,7 +41,7 @@ impl Machine {
         if !self.killer.is_awake(stall_ms, self.counts.scanned) && !stuck {
             return false;
         }
-        let seen = pressure::now(&self.frames, &self.swap, stall_ms, &self.counts, self.record.page_bytes);
+        let seen = pressure::now(self.frames, self.swap, stall_ms, self.counts, self.record.page_bytes);
         let least = self.killer.killer.look(self.clock.now(), &seen);
         let killed = least.is_some_and(|least| self.kill_victim(least.max(1), Reason::LowMemory));
         if killed {
@@ -32,7 +51,7 @@ impl Machine {
     }
 
     /// Kill an app whose `oom_score_adj` is at least `least`. Returns false if there is none.
-    pub(super) fn kill_victim(&mut self, least: u32, reason: Reason) -> bool {
+    pub fn kill_victim(&mut self, least: u32, reason: Reason) -> bool {
         let victim = self.apps.victim(self.killer.killer.victim, least, &|app| self.resident_pages(app));
         victim.into_iter().for_each(|app| self.kill(app, reason));
         victim.is_some()
@@ -40,17 +59,17 @@ impl Machine {
 
     /// The resident set of `app`, in pages.
     pub fn resident_pages(&self, app: AppId) -> u64 {
-        exit::resident_pages(app, &self.frames, &self.apps)
+        exit::resident_pages(app, self.frames, self.apps)
     }
 
     /// Kill `app`. Its memory is free when its process has ended.
     pub fn kill(&mut self, app: AppId, reason: Reason) {
         let killed_ns = self.clock.now();
-        let ends_ns = killed_ns + exit::duration_ns(app, self.rules.exit_ns, &self.frames, &self.apps);
-        let kill = exit::kill(app, reason, &mut self.apps, killed_ns);
+        let ends_ns = killed_ns + exit::duration_ns(app, self.exit_ns, self.frames, self.apps);
+        let kill = exit::kill(app, reason, self.apps, killed_ns);
         let dying = Dying { app, killed_ns, ends_ns, row: self.record.kills.len() };
         self.record.kills.push(kill);
-        self.backoff = 0;
+        self.kswapd.backoff = 0;
         if ends_ns == killed_ns {
             self.release(dying);
         } else {
@@ -59,13 +78,13 @@ impl Machine {
     }
 
     fn release(&mut self, dying: Dying) {
-        let (frames, swapped) = exit::release(dying.app, &mut self.frames, &mut self.swap, &self.apps, &mut self.clock);
+        let (frames, swapped) = exit::release(dying.app, self.frames, self.swap, self.apps, self.clock);
         let kill = &mut self.record.kills[dying.row];
         (kill.frames, kill.swapped) = (frames, swapped);
     }
 
     /// Free the memory of processes that have ended by now.
-    pub(super) fn release_ended(&mut self) {
+    pub fn release_ended(&mut self) {
         while let Some(dying) = self.killer.take_ended(self.clock.now(), None) {
             self.release(dying);
         }
@@ -94,7 +113,7 @@ impl Machine {
     }
 
     /// Stall the direct reclaimer until the memory of a killed app is free, if one is dying.
-    pub(super) fn wait_for_death(&mut self) {
+    pub fn wait_for_death(&mut self) {
         let Some(ends_ns) = self.killer.next_end_ns() else { return };
         let direct_reclaim_ns = ends_ns.saturating_sub(self.clock.now());
         self.clock.stall(&Stalls { direct_reclaim_ns, ..Stalls::default() });

@@ -8,6 +8,9 @@
 
 /// Tick of the clock, at which tasks of equal weight take turns (CONFIG_HZ=250).
 const SLICE_NS: u64 = 4_000_000;
+/// Number of frame requests that do not wake kswapd after it could free nothing and was below its
+/// high watermark.
+const BACKOFF: u32 = 256;
 
 /// The state of kswapd and its account of processor time.
 pub struct Kswapd {
@@ -20,11 +23,13 @@ pub struct Kswapd {
     shares: bool,
     /// The policy's count of passes at the last check of the watermark.
     passes: u64,
+    /// Number of further frame requests that do not wake it, after it could free nothing.
+    pub backoff: u32,
 }
 
 impl Kswapd {
     pub fn new(cores: u64) -> Kswapd {
-        Kswapd { awake: false, owed_ns: 0, others_ns: 0, shares: cores == 1, passes: 0 }
+        Kswapd { awake: false, owed_ns: 0, others_ns: 0, shares: cores == 1, passes: 0, backoff: 0 }
     }
 
     pub fn is_awake(&self) -> bool {
@@ -41,8 +46,19 @@ impl Kswapd {
         (self.awake, self.others_ns) = (true, now_ns % SLICE_NS);
     }
 
-    pub fn sleep(&mut self) {
+    /// Put it to sleep. `in_vain`: it could free nothing and was below its high watermark.
+    pub fn sleep(&mut self, in_vain: bool) {
         self.awake = false;
+        if in_vain {
+            self.backoff = BACKOFF;
+        }
+    }
+
+    /// Whether a frame request may wake it. Each call counts as one.
+    pub fn may_wake(&mut self) -> bool {
+        let may = self.backoff == 0;
+        self.backoff = self.backoff.saturating_sub(1);
+        may
     }
 
     /// Whether it checks the watermark now: at the end of a pass, or after each batch if the policy
@@ -79,7 +95,7 @@ impl Kswapd {
 
 #[cfg(test)]
 mod tests {
-    use super::Kswapd;
+    use super::*;
 
     #[test]
     fn the_next_batch_is_due_when_the_last_one_is_finished() {
@@ -90,8 +106,10 @@ mod tests {
         kswapd.owe(100);
         assert!(!kswapd.is_due());
         assert_eq!((kswapd.work(60), kswapd.is_due(), kswapd.work(60), kswapd.is_due()), (60, false, 40, true));
-        kswapd.sleep();
-        assert!(!kswapd.is_due());
+        kswapd.sleep(false);
+        assert!(!kswapd.is_due() && kswapd.may_wake());
+        kswapd.sleep(true);
+        assert_eq!((0..=BACKOFF).filter(|_| kswapd.may_wake()).count(), 1);
     }
 
     #[test]

@@ -2,67 +2,56 @@
 //! only the operations that need several of these parts. Each mechanism is in a file of its own and
 //! takes the parts that it needs as parameters.
 
+mod background;
 mod build;
 mod channel;
 pub mod clock;
 pub mod compact;
 pub mod entries;
+mod eviction;
 mod exit;
 mod fault;
 pub mod files;
 mod foresight;
 pub mod frames;
 pub mod hotness;
-mod io;
 mod kill;
 mod killer;
 mod kswapd;
-mod pageout;
 pub mod prefetch;
 mod pressure;
 mod proactive;
 mod queue;
 mod reclaim;
 pub mod record;
+mod reference;
+mod rules;
 mod sample;
 pub mod senders;
 pub mod stays;
 pub mod writes;
 
-use super::spec::Proactive;
 use super::user::apps::Apps;
 use crate::ledger::{Ledger, Prices};
+use background::Background;
 pub use build::build;
 use clock::StallClock;
+use compact::{Action, Usage};
 use entries::SwapEntries;
-use fault::Origin;
+use eviction::Eviction;
 use files::FileReads;
 use frames::Frames;
+use kill::Deaths;
 use killer::KillerTask;
 use kswapd::Kswapd;
 use prefetch::Prefetch;
-use record::{Counts, Record};
+use record::{Counts, Reason, Record};
+use rules::Rules;
 use senders::{Outgoing, Sender};
-use stays::Freed;
 use std::sync::Arc;
-use swaplab_apps::a2s::Gate;
-use swaplab_policy::{bits, Backing};
-use swaplab_swap::Served;
+use swaplab_experiment::Compact;
+use swaplab_policy::{bits, FreePages, Reclaimer};
 use swaplab_vocab::{AppId, BadInput, Nanos, Op, PageId, Result};
-use writes::FileWrites;
-
-/// Settings that decide which pages are evicted, what scanning costs and when frames become free.
-pub struct Rules {
-    pub gate: Gate,
-    pub proactive: Proactive,
-    pub scan_ns: u64,
-    /// Time that a killed process takes for each of its pages.
-    pub exit_ns: u64,
-    pub write_back_holds_frames: bool,
-    /// Lines that a use of a page mapped in NVM reads.
-    pub lines_per_direct_read: u64,
-    pub file_writes: FileWrites,
-}
 
 pub struct Machine {
     pub apps: Apps,
@@ -76,9 +65,7 @@ pub struct Machine {
     pub prices: Arc<Prices>,
     pub record: Record,
     pub counts: Counts,
-    kswapd: Kswapd,
-    /// Number of further frame requests that do not wake kswapd, after kswapd could free nothing.
-    pub backoff: u32,
+    pub kswapd: Kswapd,
     /// The writes of the last reclaim batch.
     outgoing: Outgoing,
     /// The reason why the run cannot continue, if it cannot.
@@ -91,113 +78,157 @@ impl Machine {
         reclaim::free(&self.frames, &self.swap)
     }
 
-    /// Refer to `page` as the running task.
-    #[inline]
-    pub fn touch(&mut self, page: PageId, op: Op) {
-        if !self.frames.pages.is_resident(page) {
-            return self.fault(page, op);
-        }
-        if op.is_write() {
-            self.frames.pages.set(page, bits::DIRTY);
-        }
-        self.frames.policy.touch(page, op, &self.frames.pages);
+    fn eviction(&mut self) -> Eviction<'_> {
+        self.parts().1
     }
 
-    /// Refer to consecutive resident pages, beginning with `first`, once for each of `ops`.
-    pub fn touch_run(&mut self, first: PageId, ops: &[Op]) {
-        self.frames.pages.set_dirty(first, ops);
-        self.frames.policy.touch_run(first, ops, &self.frames.pages);
+    /// kswapd, and the parts that eviction works on.
+    fn parts(&mut self) -> (&mut Kswapd, Eviction<'_>) {
+        let eviction = Eviction {
+            frames: &mut self.frames,
+            swap: &mut self.swap,
+            clock: &mut self.clock,
+            record: &mut self.record,
+            counts: &mut self.counts,
+            outgoing: &mut self.outgoing,
+            apps: &self.apps,
+            hotness: &self.prefetch.hotness,
+            rules: &self.rules,
+            prices: &self.prices,
+        };
+        (&mut self.kswapd, eviction)
+    }
+
+    /// kswapd, and what it evicts from.
+    fn background(&mut self) -> Background<'_> {
+        let (kswapd, eviction) = self.parts();
+        Background { kswapd, eviction }
+    }
+
+    /// The parts that kills work on.
+    pub fn deaths(&mut self) -> Deaths<'_> {
+        Deaths {
+            killer: &mut self.killer,
+            apps: &mut self.apps,
+            frames: &mut self.frames,
+            swap: &mut self.swap,
+            clock: &mut self.clock,
+            record: &mut self.record,
+            kswapd: &mut self.kswapd,
+            counts: &self.counts,
+            exit_ns: self.rules.exit_ns,
+        }
+    }
+
+    /// Evict the pages that the policy has released, if any.
+    fn write_back_released(&mut self) {
+        match self.frames.pages.any_released() {
+            true => self.eviction().evict_released(),
+            false => self.reap(),
+        }
+    }
+
+    /// Free the frames whose write-back is done, and those of killed processes that have ended.
+    pub fn reap(&mut self) {
+        if self.frames.in_use.writing > 0 {
+            self.frames.in_use.writing = self.clock.write_back.frames_at(self.clock.now());
+        }
+        self.deaths().release_ended();
+    }
+
+    /// Let background reclaim catch up with the time that has passed since the last call.
+    pub fn catch_up(&mut self) {
+        self.sum_statistics();
+        self.background().catch_up();
+    }
+
+    /// Sum up the statistics of control groups, if that is due.
+    pub fn sum_statistics(&mut self) {
+        if self.clock.sums_are_due() {
+            self.frames.policy.sum_statistics();
+        }
+    }
+
+    /// Let `ns` pass in which no task runs.
+    pub fn rest(&mut self, ns: u64) {
+        self.catch_up();
+        self.background().work(ns, false);
+    }
+
+    /// Make a frame free, or fail the run. If reclaim frees nothing and no write is pending, an app
+    /// is killed: time spent in reclaim is not progress.
+    fn need_frame(&mut self) {
+        self.reap();
+        self.catch_up();
+        if self.killer.is_due(self.clock.now()) {
+            self.deaths().run_killer_check(false);
+        }
+        self.background().wake_if_low();
+        while self.free() <= self.frames.marks.min && self.failed.is_none() {
+            let (before_ns, free, high) = (self.clock.waited_ns(), self.free(), self.frames.marks.high);
+            self.frames.policy.begin_reclaim(Reclaimer::Direct(FreePages { free, high }));
+            let won = self.eviction().reclaim(true);
+            self.reap();
+            let writing = self.frames.in_use.writing > 0;
+            if won == 0 && writing {
+                self.eviction().throttle();
+                self.reap();
+            }
+            if won == 0 && self.frames.in_use.in_batch > 0 {
+                self.background().wait_for_batch();
+            }
+            if won == 0 && !writing && self.free() == free {
+                self.deaths().wait_for_death();
+            }
+            self.counts.direct_reclaim_ns += self.clock.waited_ns() - before_ns;
+            let progress = won > 0 || writing || self.free() > free;
+            if !progress && !self.deaths().run_killer_check(true) && !self.deaths().kill_victim(1, Reason::OutOfMemory) {
+                let (in_use, total) = (reclaim::frames_in_use(&self.frames, &self.swap), self.frames.total);
+                self.failed = Some(format!("{in_use} of {total} frames are in use, nothing can be reclaimed and no app killed"));
+            }
+        }
+    }
+
+    /// Page out the pages of these `kinds` of a cached app, without further conditions.
+    pub fn compact(&mut self, app: AppId, kinds: Compact) {
+        let pages = self.apps.layout.of(app).clone();
+        if matches!(kinds, Compact::File | Compact::Full) {
+            pages.file.for_each(|page| self.page_out(page));
+        }
+        if matches!(kinds, Compact::Anon | Compact::Full) {
+            pages.anon.for_each(|page| self.page_out(page));
+        }
+    }
+
+    /// Compact a cached app by the rules of `CachedAppOptimizer`. `last` is its memory after its
+    /// last compaction; returns that of this one, or `last` if there is none.
+    pub fn compact_by_rule(&mut self, app: AppId, last: Option<Usage>) -> Option<Usage> {
+        let usage = |of: &Machine| compact::usage(app, &of.frames, &of.apps, of.record.page_bytes);
+        let action = compact::action(&usage(self), last.as_ref(), self.swap.free_share());
+        if action == Action::Nothing {
+            return last;
+        }
+        let pages = self.apps.layout.of(app).clone();
+        if action == Action::All && self.swap.exists {
+            pages.anon.for_each(|page| self.page_out(page));
+        }
+        for page in pages.file.filter(|page| self.frames.pages.is_resident(*page)).collect::<Vec<PageId>>() {
+            self.frames.make_cold(page);
+            self.write_back_released();
+        }
+        Some(usage(self))
+    }
+
+    fn page_out(&mut self, page: PageId) {
+        if self.frames.pages.is_resident(page) {
+            self.frames.release(page);
+            self.write_back_released();
+        }
     }
 
     /// Whether the anonymous `page` has content, in a frame or in swap.
     pub fn has_content(&self, page: PageId) -> bool {
         self.frames.pages.bits(page) & (bits::RESIDENT | bits::SLOT) != 0
-    }
-
-    fn fault(&mut self, page: PageId, op: Op) {
-        self.prefetch.trail.fetched(page);
-        let pages = &mut self.frames.pages;
-        if pages.backing(page) == Backing::File {
-            return self.file_fault(page, op);
-        }
-        if pages.bits(page) & bits::SLOT != 0 && self.clock.write_back.take_back_frame(page) {
-            return self.swap_cache_fault(page, op);
-        }
-        let mapped = pages.bits(page) & bits::MAPPED != 0;
-        if mapped && !op.is_write() {
-            self.swap.side.moves.mapped_references += 1;
-            return self.read_in_place();
-        }
-        pages.clear(page, bits::MAPPED | bits::SLOT);
-        let served = self.swap.side.fault(page, op, mapped);
-        self.wait(Origin::Swap, true);
-        match served {
-            Served::MappedInPlace => {
-                self.swap.note_read(page);
-                self.record.traffic_of(self.apps.layout.owners[page as usize]).direct_reads += 1;
-                self.swap.side.moves.mapped_references += 1;
-                self.frames.pages.set(page, bits::MAPPED | bits::SLOT);
-                return self.read_in_place();
-            }
-            Served::Copied { kept } => {
-                self.count_swap_in(page);
-                if !kept {
-                    self.swap.free(page, Freed::Copy, self.clock.now());
-                    self.frames.policy.swappable(true);
-                }
-                self.frames.pages.set(page, if kept { bits::SLOT } else { bits::DIRTY });
-            }
-            Served::ZeroFilled => {}
-        }
-        if op.is_write() {
-            self.frames.pages.set(page, bits::DIRTY);
-        }
-        let ahead = std::mem::take(&mut self.swap.side.ahead);
-        self.admit(page, op);
-        for neighbor in ahead {
-            self.count_swap_in(neighbor);
-            self.frames.pages.set(neighbor, bits::SLOT);
-            self.admit(neighbor, Op::Read);
-        }
-    }
-
-    /// Handle a fault on a page under write-back. It is in the swap cache: it gets its frame back
-    /// without a read, and its slot has the same content (mm/memory.c, `do_swap_page`).
-    fn swap_cache_fault(&mut self, page: PageId, op: Op) {
-        self.counts.swap_cache_hits += 1;
-        let kept = self.swap.side.found_in_memory(page, op);
-        self.wait(Origin::Swap, true);
-        self.frames.in_use.writing = self.clock.write_back.frames_at(self.clock.now());
-        if !kept {
-            self.swap.free(page, Freed::Copy, self.clock.now());
-            self.frames.policy.swappable(true);
-            self.frames.pages.clear(page, bits::SLOT);
-            self.frames.pages.set(page, bits::DIRTY);
-        }
-        if op.is_write() {
-            self.frames.pages.set(page, bits::DIRTY);
-        }
-        self.frames.insert(page, op);
-        self.write_back_released();
-    }
-
-    fn count_swap_in(&mut self, page: PageId) {
-        self.swap.note_read(page);
-        self.record.traffic_of(self.apps.layout.owners[page as usize]).swapped_in += 1;
-    }
-
-    /// Charge the running task for a fault, whose transfers were charged last. A fault on a page
-    /// that was in memory before (`refault`) is a memory stall.
-    fn wait(&mut self, from: Origin, refault: bool) {
-        let charge = match from {
-            Origin::Swap => &self.swap.side.charged,
-            Origin::File => &self.files.charged,
-        };
-        self.counts.faults += 1;
-        self.counts.system_ns += self.prices.processor().fault.0 + charge.cpu.0;
-        let stalls = fault::stalls(charge, from, &mut self.clock, &mut self.prefetch.reads, &self.prices);
-        self.clock.stall(&stalls);
-        self.clock.memory_ns += if refault { stalls.total_ns() - stalls.fault_cpu_ns } else { 0 };
     }
 
     /// Give `page` a frame; reclaim if there is no free one.
@@ -237,7 +268,7 @@ impl Machine {
             let stalled_ns = std::mem::take(&mut self.clock.interval_ns);
             let (target, mut won) = (proactive::target(&proactive, stalled_ns, self.frames.in_use.pages), 0);
             while won < target {
-                match self.reclaim(false) {
+                match self.eviction().reclaim(false) {
                     0 => break,
                     pages => won += pages,
                 }
@@ -252,7 +283,7 @@ impl Machine {
         self.counts.system_ns += charge.cpu.0;
         let owners = &self.apps.layout.owners;
         self.swap.side.writes().for_each(|(page, medium)| self.outgoing.note(medium, Sender::SwapOut(owners[page as usize])));
-        self.submit(&charge);
+        self.eviction().submit(&charge);
     }
 
     /// Record a sample of the memory in the timeline.
@@ -263,7 +294,7 @@ impl Machine {
     /// Discard all counts so far, such as those of the warm-up. Stays in swap and the timeline are
     /// kept.
     pub fn count_from_now(&mut self) {
-        self.release_all_killed();
+        self.deaths().release_all_killed();
         self.record.forget();
         (self.counts, self.swap.full) = (Counts::default(), 0);
         self.files.ledger = Ledger::default();

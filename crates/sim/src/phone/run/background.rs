@@ -26,7 +26,7 @@ fn share_of(range: &Range<PageId>, share: f64) -> Range<PageId> {
 impl Phone<'_> {
     /// Begin a launch of `app`. A cold start is that of a new process.
     pub(super) fn begin_start(&mut self, app: AppId) -> Start {
-        self.machine.end_before_start(app);
+        self.machine.deaths().end_before_start(app);
         let is_live = self.machine.apps.launcher.is_live(app);
         let start = self.machine.apps.launcher.launch(app);
         if !is_live {
@@ -71,7 +71,7 @@ impl Phone<'_> {
     fn restart_services(&mut self, to_ns: u64, share: f64) {
         while let Some((due_ns, app)) = self.machine.apps.restarts.due(to_ns) {
             self.advance_clock(due_ns);
-            self.machine.end_before_start(app);
+            self.machine.deaths().end_before_start(app);
             self.machine.apps.restarts.started(app, due_ns);
             self.machine.apps.launcher.restart_service(app);
             let process = &mut self.processes[usize::from(app)];
@@ -233,7 +233,7 @@ impl Phone<'_> {
 
     fn drop_if_dead(&mut self, app: AppId, page: PageId) {
         if !self.machine.apps.launcher.is_live(app) {
-            self.machine.drop_orphan(page);
+            self.machine.deaths().drop_orphan(page);
         }
     }
 }

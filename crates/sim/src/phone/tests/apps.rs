@@ -35,10 +35,10 @@ fn a_frame_of_a_victim_is_free_when_its_process_has_ended() {
     assert_eq!((kills(&phone), places(&phone).0), (1, vec![3, 4, 5, 6, 7]));
     check(&phone).unwrap();
     // App 1 is killed and keeps its frames; its next start ends the old process at once.
-    phone.kill(1, Reason::CachedLimit);
+    phone.deaths().kill(1, Reason::CachedLimit);
     assert_eq!((phone.free(), phone.apps.launcher.is_live(1), phone.record.kills[1].frames), (1, false, 0));
     check(&phone).unwrap();
-    phone.end_before_start(1);
+    phone.deaths().end_before_start(1);
     assert_eq!((phone.free(), phone.record.kills[1].frames), (4, 3));
 }
 
@@ -49,7 +49,7 @@ fn swapped_pages_do_not_count_as_resident() {
     let mut phone = with_launches(&design("s", "flash", "none"), &[], &|phone, _| phone.pool_in_dram = false);
     (0..3).for_each(|app| start(&mut phone, app, Op::Write));
     assert_eq!(places(&phone).1, [0, 1]);
-    assert_eq!([0, 1, 2].map(|app| phone.resident_pages(app)), [1, 3, 2]);
+    assert_eq!([0, 1, 2].map(|app| phone.deaths().resident_pages(app)), [1, 3, 2]);
 }
 
 /// A phone with more memory than it needs, and two apps, 0 and 1, of 2 MiB (512 anonymous pages,
@@ -141,7 +141,7 @@ fn a_restarted_service_takes_memory_again() {
     };
     launch(&mut phone, 0, 0);
     launch(&mut phone, 2, 1);
-    phone.machine.kill(0, Reason::LowMemory);
+    phone.machine.deaths().kill(0, Reason::LowMemory);
     assert_eq!((anonymous(&phone), phone.machine.apps.launcher.is_live(0)), (0, false));
     launch(&mut phone, 20, 1);
     assert_eq!((anonymous(&phone), phone.machine.apps.launcher.adjustment(0)), (128, SERVICE));

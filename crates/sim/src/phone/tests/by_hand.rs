@@ -58,7 +58,7 @@ pub fn with_layout(written: &Written, apps: &[AppId], layout: Layout, change: &d
     machine.frames.marks = Watermarks { min: 0, low: 0, high: 1 };
     machine.frames.batch = 1;
     // No time passes here, so kswapd, which needs time, never wakes: all reclaim is direct.
-    machine.backoff = u32::MAX;
+    machine.kswapd.backoff = u32::MAX;
     machine
 }
 
@@ -342,9 +342,9 @@ fn shared_pages_live_as_long_as_one_owner() {
     }
     assert_eq!((phone.apps.owners(0), phone.apps.owners(6)), (vec![Owner::App(0)], vec![Owner::App(0), Owner::App(1)]));
     [6, 7].into_iter().for_each(|page| phone.touch(page, Op::Write));
-    phone.kill(0, Reason::LowMemory);
+    phone.deaths().kill(0, Reason::LowMemory);
     assert_eq!((places(&phone).0, phone.apps.owners(6)), (vec![6, 7], vec![Owner::App(1)]));
-    phone.kill(1, Reason::LowMemory);
+    phone.deaths().kill(1, Reason::LowMemory);
     assert_eq!((places(&phone).0, phone.apps.owners(6)), (vec![], vec![]));
     check(&phone).unwrap();
 }

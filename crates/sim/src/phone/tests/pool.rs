@@ -49,9 +49,9 @@ fn two_compressed_pages_take_a_frame() {
         assert_eq!((moves.swapped_out, moves.copied_pages, kills(&phone), frames_in_use(&phone)), (7, 3, 0, 6));
         // The kill of app 1 drops 3 to 5, which frees a frame of the pool. That of app 2 drops 6
         // and 7: another one and page 7's own.
-        phone.kill(1, Reason::LowMemory);
+        phone.deaths().kill(1, Reason::LowMemory);
         assert_eq!((frames_in_use(&phone), phone.swap.side.usage().dram_bytes), (5, PAGE_SIZE));
-        phone.kill(2, Reason::LowMemory);
+        phone.deaths().kill(2, Reason::LowMemory);
         assert_eq!((frames_in_use(&phone), phone.swap.side.usage().dram_bytes), (3, 0));
         check(&phone).unwrap();
     }

@@ -52,7 +52,7 @@ fn an_fsync_waits_for_its_data_and_its_journal() {
 fn an_fsync_waits_behind_swap_outs() {
     for order in [IoOrder::Noop, IoOrder::CfqLike, IoOrder::MqDeadlineLike] {
         let mut phone = writer(order);
-        phone.backoff = 0;
+        phone.kswapd.backoff = 0;
         phone.apps.launcher.launch(2);
         let submitted_ns = phone.clock.now() + phone.prices.processor().fault.0;
         phone.touch(6, Op::Write);

@@ -21,7 +21,7 @@ fn full() -> Machine {
         (phone.write_back_holds_frames, phone.io_order, phone.prices) = (true, IoOrder::Noop, prices.clone());
     });
     (0..2).for_each(|app| start(&mut phone, app, Op::Write));
-    phone.backoff = 0;
+    phone.kswapd.backoff = 0;
     phone
 }
 
@@ -56,7 +56,7 @@ fn the_frame_of_a_dead_apps_page_waits_for_its_write() {
     phone.apps.launcher.launch(2);
     phone.touch(6, Op::Write);
     assert_eq!(phone.frames.in_use.writing, 1);
-    phone.kill(0, crate::phone::machine::record::Reason::LowMemory);
+    phone.deaths().kill(0, crate::phone::machine::record::Reason::LowMemory);
     // Page 2 frees its frame. Page 1 is still under write-back, but its content has no owner: a
     // cold start writes the page anew.
     assert_eq!((phone.free(), phone.frames.in_use.writing), (1, 1));
@@ -85,7 +85,7 @@ fn reclaim_that_only_takes_time_ends_in_a_kill() {
 fn crowded(cores: u64) -> Machine {
     let mut phone = with_launches(&design("s", "zram", "none"), &[], &|phone, _| (phone.pool_in_dram, phone.cores) = (false, cores));
     (0..2).for_each(|app| start(&mut phone, app, Op::Write));
-    phone.backoff = 0;
+    phone.kswapd.backoff = 0;
     phone.apps.launcher.launch(2);
     phone.touch(6, Op::Write);
     phone

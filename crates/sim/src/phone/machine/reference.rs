@@ -1,0 +1,150 @@
+//! References of the running task: faults on anonymous pages and on file pages, cache lines of pages
+//! mapped in NVM, and writes to files.
+
+use super::fault::{self, Origin};
+use super::record::Stalls;
+use super::senders::{Outgoing, Sender};
+use super::stays::Freed;
+use super::{writes, Machine};
+use swaplab_policy::{bits, Backing};
+use swaplab_swap::{Medium, Served};
+use swaplab_vocab::{Op, PageId};
+
+impl Machine {
+    /// Refer to `page` as the running task.
+    #[inline]
+    pub fn touch(&mut self, page: PageId, op: Op) {
+        if !self.frames.pages.is_resident(page) {
+            return self.fault(page, op);
+        }
+        if op.is_write() {
+            self.frames.pages.set(page, bits::DIRTY);
+        }
+        self.frames.policy.touch(page, op, &self.frames.pages);
+    }
+
+    /// Refer to consecutive resident pages, beginning with `first`, once for each of `ops`.
+    pub fn touch_run(&mut self, first: PageId, ops: &[Op]) {
+        self.frames.pages.set_dirty(first, ops);
+        self.frames.policy.touch_run(first, ops, &self.frames.pages);
+    }
+
+    fn fault(&mut self, page: PageId, op: Op) {
+        self.prefetch.trail.fetched(page);
+        let pages = &mut self.frames.pages;
+        if pages.backing(page) == Backing::File {
+            return self.file_fault(page, op);
+        }
+        if pages.bits(page) & bits::SLOT != 0 && self.clock.write_back.take_back_frame(page) {
+            return self.swap_cache_fault(page, op);
+        }
+        let mapped = pages.bits(page) & bits::MAPPED != 0;
+        if mapped && !op.is_write() {
+            self.swap.side.moves.mapped_references += 1;
+            return self.read_in_place();
+        }
+        pages.clear(page, bits::MAPPED | bits::SLOT);
+        let served = self.swap.side.fault(page, op, mapped);
+        self.wait(Origin::Swap, true);
+        match served {
+            Served::MappedInPlace => {
+                self.swap.note_read(page);
+                self.record.traffic_of(self.apps.layout.owners[page as usize]).direct_reads += 1;
+                self.swap.side.moves.mapped_references += 1;
+                self.frames.pages.set(page, bits::MAPPED | bits::SLOT);
+                return self.read_in_place();
+            }
+            Served::Copied { kept } => {
+                self.count_swap_in(page);
+                if !kept {
+                    self.swap.free(page, Freed::Copy, self.clock.now());
+                    self.frames.policy.swappable(true);
+                }
+                self.frames.pages.set(page, if kept { bits::SLOT } else { bits::DIRTY });
+            }
+            Served::ZeroFilled => {}
+        }
+        if op.is_write() {
+            self.frames.pages.set(page, bits::DIRTY);
+        }
+        let ahead = std::mem::take(&mut self.swap.side.ahead);
+        self.admit(page, op);
+        for neighbor in ahead {
+            self.count_swap_in(neighbor);
+            self.frames.pages.set(neighbor, bits::SLOT);
+            self.admit(neighbor, Op::Read);
+        }
+    }
+
+    /// Handle a fault on a page under write-back. It is in the swap cache: it gets its frame back
+    /// without a read, and its slot has the same content (mm/memory.c, `do_swap_page`).
+    fn swap_cache_fault(&mut self, page: PageId, op: Op) {
+        self.counts.swap_cache_hits += 1;
+        let kept = self.swap.side.found_in_memory(page, op);
+        self.wait(Origin::Swap, true);
+        self.frames.in_use.writing = self.clock.write_back.frames_at(self.clock.now());
+        if !kept {
+            self.swap.free(page, Freed::Copy, self.clock.now());
+            self.frames.policy.swappable(true);
+            self.frames.pages.clear(page, bits::SLOT);
+            self.frames.pages.set(page, bits::DIRTY);
+        }
+        if op.is_write() {
+            self.frames.pages.set(page, bits::DIRTY);
+        }
+        self.frames.insert(page, op);
+        self.write_back_released();
+    }
+
+    fn count_swap_in(&mut self, page: PageId) {
+        self.swap.note_read(page);
+        self.record.traffic_of(self.apps.layout.owners[page as usize]).swapped_in += 1;
+    }
+
+    /// Charge the running task for a fault, whose transfers were charged last. A fault on a page
+    /// that was in memory before (`refault`) is a memory stall.
+    fn wait(&mut self, from: Origin, refault: bool) {
+        let charge = match from {
+            Origin::Swap => &self.swap.side.charged,
+            Origin::File => &self.files.charged,
+        };
+        self.counts.faults += 1;
+        self.counts.system_ns += self.prices.processor().fault.0 + charge.cpu.0;
+        let stalls = fault::stalls(charge, from, &mut self.clock, &mut self.prefetch.reads, &self.prices);
+        self.clock.stall(&stalls);
+        self.clock.memory_ns += if refault { stalls.total_ns() - stalls.fault_cpu_ns } else { 0 };
+    }
+
+    fn file_fault(&mut self, page: PageId, op: Op) {
+        let owner = self.apps.layout.owners[page as usize];
+        let window = self.files.window(page, &self.apps.layout.of(owner).file, &self.frames.pages);
+        self.files.read(&window, &mut self.swap.side, &self.prices);
+        self.wait(Origin::File, self.files.was_in_memory(page));
+        self.counts.file_reads += window.len() as u64;
+        self.record.traffic_of(owner).file_reads += window.len() as u64;
+        for read in window.iter().copied() {
+            if self.files.refaulted(read) {
+                self.counts.file_refaults += 1;
+            }
+            self.admit(read, if read == page { op } else { Op::Read });
+        }
+        self.files.take_back(window);
+    }
+
+    /// Charge the running task for the cache lines that a use of a page mapped in NVM reads there.
+    fn read_in_place(&mut self) {
+        let direct_read_ns = self.swap.side.read_lines(self.rules.lines_per_direct_read);
+        self.clock.stall(&Stalls { direct_read_ns, ..Stalls::default() });
+    }
+
+    /// Run a transaction of the foreground app, which waits for its fsync.
+    pub fn write_files(&mut self) {
+        let of = self.rules.file_writes;
+        let now_ns = self.clock.now();
+        let done = writes::transaction(&of, &mut self.files, &mut self.clock.write_back, now_ns, &self.prices);
+        self.clock.stall(&done.stalls);
+        (self.counts.fsyncs, self.counts.system_ns) = (self.counts.fsyncs + 1, self.counts.system_ns + done.cpu_ns);
+        let journal = Outgoing::of(Medium::Flash, Sender::Journal, done.later_pages);
+        self.clock.write_back.submit(&done.later, &journal, self.clock.now(), &self.prices);
+    }
+}
