@@ -12,7 +12,8 @@ from swaplab import _core
 def large(tmp_path_factory):
     """A trace whose reading takes longer than the interval of progress reports."""
     path = tmp_path_factory.mktemp("progress") / "large.csv"
-    path.write_text("page,op\n" + "".join(f"{n % 50021},R\n" for n in range(3_000_000)))
+    part = "".join(f"{n % 50021},R\n" for n in range(500_000))
+    path.write_text("page,op\n" + 24 * part)
     return path
 
 
