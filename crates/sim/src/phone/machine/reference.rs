@@ -1,5 +1,5 @@
-//! References of the running task: faults on anonymous pages and on file pages, cache lines of pages
-//! mapped in NVM, and writes to files.
+//! References of the running task: faults on anonymous pages and on file pages, cache lines of
+//! pages mapped in NVM, and writes to files.
 
 use super::fault::{self, Origin};
 use super::record::Stalls;
