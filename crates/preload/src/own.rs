@@ -24,10 +24,13 @@ pub fn taken() -> usize {
     RANGE.load(Ordering::Relaxed)
 }
 
-/// The reserved address range; empty before the first allocation.
+/// The reserved address range. Before it is reserved, no address is in it, not even null.
+#[inline]
 pub fn range() -> std::ops::Range<usize> {
-    let start = START.load(Ordering::Relaxed);
-    start..start + taken()
+    match START.load(Ordering::Relaxed) {
+        0 => 0..0,
+        start => start..start + taken(),
+    }
 }
 
 /// Reserve as much address space as possible, at most an eighth of the limit. Returns its start and
@@ -115,9 +118,7 @@ impl Own {
 
     /// Whether `pointer` is in this heap's range.
     pub fn holds(&self, pointer: *const u8) -> bool {
-        // Before the range is reserved, no pointer is in it, not even null.
-        let start = START.load(Ordering::Relaxed);
-        start != 0 && (start..start + taken()).contains(&(pointer as usize))
+        range().contains(&(pointer as usize))
     }
 
     /// Allocate for C's `malloc` and `memalign`. A header before the block has the start of the

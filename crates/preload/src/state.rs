@@ -52,21 +52,23 @@ pub fn run_if_outgrown(pager: &Pager) {
     }
 }
 
+/// The pager of a program with [`OWN_ALLOCATOR`], which is not in its allocator now.
+#[inline]
+fn outside_allocator() -> Option<&'static Pager> {
+    (OWN_ALLOCATOR.load(Ordering::Relaxed) && READY.load(Ordering::Relaxed)).then(pager).flatten()
+}
+
 /// As [`run_if_outgrown`] for a program with [`OWN_ALLOCATOR`]. Called where the program opens a
 /// file.
 #[inline]
 pub fn run_late() {
-    if OWN_ALLOCATOR.load(Ordering::Relaxed) && READY.load(Ordering::Relaxed) {
-        pager().filter(|pager| pager.outgrown()).into_iter().for_each(run);
-    }
+    outside_allocator().filter(|pager| pager.outgrown()).into_iter().for_each(run);
 }
 
 /// Start the pager thread of a program with [`OWN_ALLOCATOR`] before it starts its first thread. A
 /// program that must have no other thread (Chromium's zygote) starts none.
 pub fn run_before_a_thread() {
-    if OWN_ALLOCATOR.load(Ordering::Relaxed) && READY.load(Ordering::Relaxed) {
-        pager().into_iter().for_each(run);
-    }
+    outside_allocator().into_iter().for_each(run);
 }
 
 /// Start the pager thread, if it does not run yet.

@@ -18,7 +18,7 @@ pub struct Background<'a> {
 }
 
 impl Background<'_> {
-    /// Wake kswapd if memory is low, unless it sleeps and was in vain.
+    /// Wake kswapd if it sleeps and memory is low, unless it could free nothing a short time ago.
     pub fn wake_if_low(&mut self) {
         let of = &self.eviction;
         if !self.kswapd.is_awake() && of.free() + of.frames.in_use.writing <= of.frames.marks.low && self.kswapd.may_wake() {
