@@ -5,12 +5,14 @@ process.
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import json
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
@@ -21,6 +23,15 @@ ROOT = Path(__file__).parents[2]
 SWAPLAB = Path(sys.executable).parent / "swaplab"
 DATA = ROOT / "python" / "swaplab" / "data"
 EXPERIMENTS = Path(__file__).parent / "experiments"
+
+
+def load_script(path: Path) -> ModuleType:
+    """Import a script that is in no package."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @dataclass(frozen=True)

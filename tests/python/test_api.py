@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import polars as pl
 import pytest
 import swaplab as sl
-from command import ROOT, csv_trace, here
+from command import ROOT, csv_trace, here, load_script
 from swaplab import _core
 from swaplab.core import model
 
@@ -136,17 +134,11 @@ def test_the_command_and_python_give_equal_rows(trace: sl.Trace) -> None:
     assert printed["rows"] == in_python["rows"] and len(printed["rows"]) == 4
 
 
-def tool(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_generated_classes_are_up_to_date() -> None:
     found = (ROOT / "python" / "swaplab" / "core" / "model.py").read_text()
-    assert found == tool("generate_model").text(json.loads(_core.schema("document"))), "run tools/generate_model.py"
+    assert found == load_script(ROOT / "tools" / "generate_model.py").text(json.loads(_core.schema("document"))), (
+        "run tools/generate_model.py"
+    )
 
 
 def test_the_schemas_hold_the_types_of_the_classes() -> None:

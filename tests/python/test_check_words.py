@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-from command import ROOT
+from command import ROOT, load_script
 
 LONG = "x" * 100
 
 
 @pytest.fixture(scope="module")
 def words() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("check_words", ROOT / "tools" / "check_words.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script(ROOT / "tools" / "check_words.py")
 
 
 def problems(words: ModuleType, root: Path, **files: str) -> list[str]:

@@ -4,21 +4,16 @@ is refused.
 
 from __future__ import annotations
 
-import importlib.util
 from email.message import Message
 from types import ModuleType
 
 import pytest
-from command import ROOT
+from command import ROOT, load_script
 
 
 @pytest.fixture(scope="module")
 def licences() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("licences", ROOT / "tools" / "licences.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script(ROOT / "tools" / "licences.py")
 
 
 def package(*fields: tuple[str, str]) -> Message:

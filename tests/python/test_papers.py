@@ -4,7 +4,6 @@ results.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
 import os
@@ -16,6 +15,7 @@ from typing import Any
 import documents as d
 import polars as pl
 import pytest
+from command import load_script
 from swaplab import BadInput, _core, report
 from swaplab.analysis import ablation, papers, papers_in_vm, papers_published, papers_users, papers_verdict, sensitivity
 from swaplab.analysis.papers_users import IO, User
@@ -161,10 +161,7 @@ def test_an_interval_draws_users_with_all_that_they_did() -> None:
 
 
 def test_the_generated_trace_has_the_skew_it_promises(tmp_path: Path) -> None:
-    spec = importlib.util.spec_from_file_location("generate", PAPERS / "nvm-swap-cache" / "generate.py")
-    assert spec is not None and spec.loader is not None
-    generate = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(generate)
+    generate = load_script(PAPERS / "nvm-swap-cache" / "generate.py")
     parameters: dict[str, Any] = tomllib.loads((PAPERS / "nvm-swap-cache" / "experiment.toml").read_text())["generated"]
     trace = tmp_path / "t.csv"
     trace.write_text("\n".join(generate.block_csv(parameters | {"pages": 4000})) + "\n")
