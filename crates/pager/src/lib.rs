@@ -24,6 +24,7 @@ pub mod program;
 pub mod record;
 mod region;
 mod rehome;
+pub mod reservations;
 mod rest;
 mod runs;
 mod shared;

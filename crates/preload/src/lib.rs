@@ -28,6 +28,7 @@ mod state;
 
 use state::{not_paged, pager, set_pager, OWN_ALLOCATOR, READY};
 use std::sync::atomic::Ordering;
+use swaplab_pager::reservations::Mapping;
 
 /// Priority 101: before every other constructor of this library.
 #[used]
@@ -54,7 +55,7 @@ extern "C" fn start() {
 }
 
 /// Manage what the program's own allocator has reserved.
-fn manage_early(reservations: &[early::Mapping]) {
+fn manage_early(reservations: &[Mapping]) {
     let managed = pager().is_some_and(|pager| early::manage(pager, reservations));
     OWN_ALLOCATOR.store(managed, Ordering::Relaxed);
 }
