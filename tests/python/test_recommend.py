@@ -88,6 +88,29 @@ def test_sizes_are_compared_if_the_baseline_has_none() -> None:
     assert found["swap"].recommended == "zram" and "+swap = zram" in recommend([("r", run)]).diff
 
 
+def test_settings_of_a_scheme_that_is_not_recommended_are_left_out() -> None:
+    """Without swap there is no zRAM whose write-back could be limited or whose algorithm could be
+    set.
+    """
+    slower, lower = [1.2 * ms for ms in BASE], [0.8 * ms for ms in BASE]
+    tried = {
+        "now": ("zram:size=1GiB", BASE),
+        "none": ("none", lower),
+        "tiered": ("tiered:size=1GiB,budget=64MiB", slower),
+        "zstd": ("zram:size=1GiB,algorithm=zstd", [0.9 * ms for ms in BASE]),
+    }
+    found = recommend([("r", simulated(tried))])
+    assert found.diff == "--- now\n+++ recommended\n-swap = zram\n+swap = none"
+
+
+def test_a_setting_without_effect_is_called_so() -> None:
+    run = simulated({"now": ("zram:size=1GiB", BASE), "2": ("zram:size=2GiB", BASE), "3": ("zram:size=3GiB", BASE)})
+    [one] = recommend([("r", run)]).settings
+    assert one.without_effect("launches.delay_ms.mean") and one.recommended is None
+    assert one.why == "no effect: mean launch delay is the same with 2GiB, 3GiB"
+    assert one.values[0].effects[0].text("mean launch delay") == "mean launch delay unchanged (n = 6)"
+
+
 def test_two_units_and_worse_values_give_no_recommendation() -> None:
     two = recommend([("r", simulated({"now": ("none", [100.0, 90]), "zram": ("zram", [50.0, 45])}))])
     assert two.diff == "" and "fewer than 3" in two.settings[0].why

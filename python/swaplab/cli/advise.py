@@ -16,9 +16,9 @@ import typer
 
 from swaplab import report
 from swaplab.analysis import advise as advice
-from swaplab.analysis.outcomes import BY_PATH
+from swaplab.analysis.outcomes import BY_PATH, Outcome
 from swaplab.analysis.recommend.result import Recommendation, SettingAdvice
-from swaplab.analysis.verdict import plural
+from swaplab.analysis.verdict import amount, plural
 from swaplab.cli import options as o
 from swaplab.cli.progress import bar
 from swaplab.cli.table import print_columns
@@ -26,7 +26,7 @@ from swaplab.core import experiment as experiments
 from swaplab.core import launch_list
 from swaplab.core.document import SUMMARY
 from swaplab.core.files import path_for_message
-from swaplab.core.model import Document, Experiment
+from swaplab.core.model import Document, Experiment, Row
 from swaplab.worlds import run
 from swaplab.worlds.result import Options
 from swaplab.worlds.sweep.store import Store
@@ -151,6 +151,8 @@ def _scaled(listener: Callable[[int, int], None], before: int, designs: int, tot
 def _print_advice(recommendation: Recommendation, document: Document) -> None:
     head = ("setting", "now", "tried", "advice", *(BY_PATH[path].words for path in SHOWN))
     print_columns([head, *(line for setting in recommendation.settings for line in _lines(setting))], left=(0, 1, 2, 3))
+    current = next(row for row in document.rows if row.design == advice.NOW)
+    print(f"{advice.NOW}: {', '.join(text for path in SHOWN if (text := _with_unit(BY_PATH[path], current)))}")
     tight = advice.memory_is_tight(document)
     print("memory was tight without swap" if tight else "memory was never tight, even without swap: this user needs none of it")
     print(recommendation.diff or "nothing is advised: no change alone is shown to be better")
@@ -158,9 +160,13 @@ def _print_advice(recommendation: Recommendation, document: Document) -> None:
         for effect in together.effects:
             if effect.path == recommendation.goal:
                 print(f"all at once ({together.option}): {effect.text(BY_PATH[effect.path].words)}")
+    goal = recommendation.goal
+    without_effect = [setting.name for setting in recommendation.settings if setting.without_effect(goal)]
     for setting in recommendation.settings:
-        if setting.recommended is None and setting.values:
-            print(("" if _is_kept(setting, recommendation.goal) else "not decided: ") + f"{setting.name}: {setting.why}")
+        if setting.recommended is None and setting.values and setting.name not in without_effect:
+            print(("" if _is_kept(setting, goal) else "not decided: ") + f"{setting.name}: {setting.why}")
+    if without_effect:
+        print(f"no effect on {BY_PATH[goal].words}, with any value tried: {', '.join(without_effect)}")
     for line in recommendation.warnings:
         print(f"note: {line}")
     print(
@@ -168,6 +174,12 @@ def _print_advice(recommendation: Recommendation, document: Document) -> None:
         f"intervals over {len(recommendation.units)} draws of app sizes, at {100 * recommendation.confidence:g} % "
         f"for all {plural(recommendation.comparisons, 'comparison')} together; one user: nothing is shown about others"
     )
+
+
+def _with_unit(outcome: Outcome, row: Row) -> str:
+    """Format the outcome of a row: `mean launch delay 412.3 ms`."""
+    value = outcome.value(row)
+    return "" if value is None else f"{outcome.words} {amount(value, outcome.unit)}"
 
 
 def _is_kept(setting: SettingAdvice, goal: str) -> bool:

@@ -239,6 +239,8 @@ def _why(aim: str, aimed: dict[str, Effect], chosen: str | None) -> str:
     value, best = min(aimed.items(), key=lambda item: item[1].percent or 0.0)
     if best.n < FEWEST:
         return f"no recommendation: {best.n} {'unit' if best.n == 1 else 'units'}, and fewer than {FEWEST} say nothing about others"
+    if all(result.absent for result in aimed.values()):
+        return f"no effect: {words} is the same with {', '.join(sorted(aimed))}"
     if all(result.worse for result in aimed.values()):
         return f"keep it: every other value is worse ({value}: {best.text(words)})"
     return f"no recommendation: the evidence does not separate the values ({value}: {best.text(words)})"
@@ -272,15 +274,19 @@ def _together(tried: list[Option], now: Option, chosen: Mapping[str, str]) -> To
 def _diff(advice: Sequence[SettingAdvice], now: Option, tried: Sequence[Option]) -> str:
     """Format the recommended changes like `diff -u`; empty if nothing is recommended.
 
-    A setting of a scheme that is neither in use nor recommended is left out, as it would have no
-    effect.
+    A setting of a scheme or killer that will not be in use is left out, as it would have no effect.
     """
     chosen = {setting.name: setting.recommended for setting in advice if setting.recommended is not None}
     owners = {setting: owner for option in tried for setting, owner in option.owner.items()}
+
+    def is_in_use(setting: str, owner: str) -> bool:
+        choice = chosen.get(owner, now.settings.get(owner))
+        return any(option.settings.get(owner) == choice and setting in option.settings for option in tried)
+
     lines = []
     for setting in advice:
         owner = owners.get(setting.name)
-        if setting.now is None and owner is not None and owner not in chosen:
+        if owner is not None and not is_in_use(setting.name, owner):
             continue
         # A scheme that is recommended comes with those of its settings that it was compared with.
         value = setting.recommended or (setting.reference if setting.now is None and owner is not None else None)

@@ -40,6 +40,11 @@ class Effect(_Typed):
     def separated(self) -> bool:
         return self.better or self.worse
 
+    @property
+    def absent(self) -> bool:
+        """Whether the outcome is the same in every unit."""
+        return self.percent == self.low == self.high == 0
+
     def text(self, words: str) -> str:
         """Format the effect: `launch time -10.0 % (-12.1 to -7.9, n = 6)`."""
         unit = "" if self.absolute else " %"
@@ -47,6 +52,8 @@ class Effect(_Typed):
             return f"{words}: no unit has it in both options"
         if self.low is None or self.high is None:
             return f"{words} {self.percent:+.1f}{unit} (n = {self.n}: too few for an interval)"
+        if self.absent:
+            return f"{words} unchanged (n = {self.n})"
         return f"{words} {self.percent:+.1f}{unit} ({self.low:+.1f} to {self.high:+.1f}, n = {self.n})"
 
 
@@ -69,6 +76,11 @@ class SettingAdvice(_Typed):
     recommended: str | None
     why: str
     values: list[ValueEffects]
+
+    def without_effect(self, path: str) -> bool:
+        """Whether every tried value leaves the outcome at `path` as it is, in every unit."""
+        aimed = [effect for value in self.values for effect in value.effects if effect.path == path]
+        return bool(aimed) and all(effect.absent for effect in aimed)
 
 
 class Together(_Typed):
