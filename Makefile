@@ -43,7 +43,7 @@ demo: build
 
 test: .venv/tools
 	cargo test --workspace --quiet
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m 'not alone and not papers and not guests and not additions'
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m 'not alone and not docs and not papers and not guests and not additions'
 	$(BIN)/python -m pytest -q -m alone
 
 # The tables of papers/ computed anew and compared with what their READMEs say: two minutes.
@@ -140,7 +140,9 @@ coverage: .venv/tools
 validation: .venv/tools
 	$(BIN)/python -m benches.validation.run $(ARGS)
 
+# The documentation as a site; every command and example of its pages is run: two minutes.
 docs: .venv/tools
+	$(BIN)/python -m pytest -q -n 2 -m docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "site/index.html"
 
