@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import browser
@@ -10,8 +11,9 @@ import pytest
 from swaplab import BadInput, report
 from swaplab.analysis.compare import Comparison, compare, conclusion
 from swaplab.analysis.results import parse
-from swaplab.analysis.side_by_side import compare_worlds
+from swaplab.analysis.side_by_side import Goal, compare_worlds
 from swaplab.core.model import Document, Row
+from swaplab.report.worlds import goal_line
 
 
 def replayed(*rows: Row) -> Document:
@@ -70,6 +72,28 @@ def test_refusals() -> None:
         with pytest.raises(BadInput, match=message) as refused:
             parse("x.json", text)
         assert str(refused.value).startswith("x.json: ") and "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("is_count", [False, True])
+@pytest.mark.parametrize(("pairs", "idle"), [(0, 3), (2, 0), (2, 3)])
+def test_no_sentence_about_a_goal_has_a_blank(pairs: int, idle: int, is_count: bool) -> None:
+    """Where nothing was judged there is no median and no largest difference to print."""
+    known = 0.125 if pairs else None
+    goal = Goal(
+        world="phone",
+        path="launches.kills",
+        what="kills",
+        within=1 if is_count else 0.1,
+        is_count=is_count,
+        pairs=pairs,
+        met=0,
+        idle=idle,
+        median=known,
+        largest=known,
+    )
+    text = goal_line(goal)
+    assert ("median difference" in text) == bool(pairs) and "None" not in text
+    assert re.search(r"(difference|largest|within|,) *[,.;]", text) is None, text
 
 
 def test_worlds_side_by_side_by_hand() -> None:

@@ -19,7 +19,7 @@ def section(comparison: WorldComparison, key: str) -> Section:
     """Build the section about the same designs in several worlds."""
     reference = f"{comparison.reference} ({comparison.worlds[comparison.reference]})"
     lines = [f"Every difference is the other world's figure minus that of {reference}; worlds share no seeds, so intervals are unpaired."]
-    lines += [_goal_line(goal) for goal in comparison.goals if goal.pairs or goal.idle]
+    lines += [goal_line(goal) for goal in comparison.goals if goal.pairs or goal.idle]
     for ranking in comparison.rankings:
         if ranking.tau is not None:
             lines.append(
@@ -53,7 +53,8 @@ def verdict_text(comparison: WorldComparison) -> str:
     return f"No verdict: {'nothing was swapped or killed in any world' if idle else 'no figure is known in two worlds'}."
 
 
-def _goal_line(goal: Goal) -> str:
+def goal_line(goal: Goal) -> str:
+    """Describe how many figures of one kind are within the goal."""
     within = plural(goal.within, "kill") if goal.is_count else f"{100 * goal.within:g} %"
     none = f"{goal.idle} with none in either world, whose agreement is no evidence"
     if not goal.pairs:
