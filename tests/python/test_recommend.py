@@ -172,3 +172,14 @@ def test_the_page() -> None:
     assert section.figures[0].title == "Effect of each value on mean launch delay"
     [section] = report.sections(recommend([("r", simulated({"now": ("none", BASE), "z": ("zram", BASE)}))]))
     assert section.verdict.startswith("Nothing is recommended")
+
+
+def test_a_figure_that_no_seed_has_is_no_evidence() -> None:
+    """The mean over all seeds is known for the row alone. As the figure of each seed it would be
+    evidence without any spread.
+    """
+    rows = [d.phone_row(name, delays, swap=swap) for name, delays, swap in (("now", BASE, "none"), ("zram", BASE, "zram"))]
+    rows = [row.model_copy(update={"launches": row.launches.model_copy(update={"resume_ms": row.launches.delay_ms})}) for row in rows]
+    assert all("launches.resume_ms.mean" not in draw.figures for row in rows for draw in row.by_seed)
+    with pytest.raises(BadInput, match="not in these runs"):
+        recommend([("r", d.document(rows))], goal="launches.resume_ms.mean")

@@ -6,21 +6,26 @@ schemes use, such as `crates/swap/src/sampled.toml`.
 
 from __future__ import annotations
 
+import io
+import mmap
 import random
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from swaplab import _core
 from swaplab.core.errors import BadInput, NotSupported
 
 PAGE = 4096
+#: The kernel's page size, a multiple of `PAGE`.
+KERNEL_PAGE = mmap.PAGESIZE
 ALGORITHMS = ("lzo-rle", "lz4", "zstd")
-#: Flags of `/proc/PID/pagemap`: the page is resident; the page is file-backed.
+#: Flags of `/proc/PID/pagemap`: the page is resident; it is file-backed or shared.
 PRESENT, OF_FILE = 1 << 63, 1 << 61
 
 
 def anonymous_pages(pid: int) -> list[int]:
-    """List the addresses of a process's resident anonymous pages. Raises BadInput without the
+    """List the addresses of a process's resident anonymous memory, in pieces of 4 KiB. Raises BadInput without the
     process, NotSupported without permission.
     """
     addresses: list[int] = []
@@ -30,11 +35,13 @@ def anonymous_pages(pid: int) -> list[int]:
             for line in maps:
                 span, mode, *_ = line.split()
                 start, end = (int(address, 16) for address in span.split("-"))
-                if "r" not in mode or start >= 1 << 47:
+                # The kernel's page, which lies above all addresses that pagemap has.
+                if "r" not in mode or line.endswith("[vsyscall]"):
                     continue
-                pagemap.seek(start // PAGE * 8)
-                entries = memoryview(pagemap.read((end - start) // PAGE * 8)).cast("Q")
-                addresses += [start + PAGE * i for i, entry in enumerate(entries) if entry & PRESENT and not entry & OF_FILE]
+                pagemap.seek(start // KERNEL_PAGE * 8)
+                entries = memoryview(pagemap.read((end - start) // KERNEL_PAGE * 8)).cast("Q")
+                present = [start + KERNEL_PAGE * i for i, entry in enumerate(entries) if entry & PRESENT and not entry & OF_FILE]
+                addresses += [address + within for address in present for within in range(0, KERNEL_PAGE, PAGE)]
     except FileNotFoundError:
         raise BadInput(f"/proc/{pid}: no such process; expected the PID of a running program") from None
     except PermissionError:
@@ -51,15 +58,18 @@ def sample(pids: Sequence[int], most: int, seed: int) -> Iterator[bytes]:
         raise BadInput("the given programs have no resident anonymous page; expected running programs")
     chosen = sorted(random.Random(seed).sample(pages, min(most, len(pages))))
     for pid in sorted({pid for pid, _ in chosen}):
-        try:
-            with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
-                for _, address in (page for page in chosen if page[0] == pid):
-                    memory.seek(address)
-                    content = memory.read(PAGE)
-                    if len(content) == PAGE:
-                        yield content
-        except OSError:
-            continue  # the program has ended or the page was unmapped meanwhile
+        with suppress(OSError), open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+            yield from contents(memory, [address for owner, address in chosen if owner == pid])
+
+
+def contents(memory: io.FileIO, addresses: Sequence[int]) -> Iterator[bytes]:
+    """Yield the pages at these addresses, except those that were unmapped in the meantime."""
+    for address in addresses:
+        with suppress(OSError):
+            memory.seek(address)
+            content = memory.read(PAGE)
+            if len(content) == PAGE:
+                yield content
 
 
 def distribution(pages: Iterator[bytes], source: str) -> str:

@@ -82,7 +82,12 @@ def _joined(tried: Iterable[Option]) -> Iterator[Option]:
 
 
 def _units(row: Row, document: Document, each_draw: bool) -> dict[str, dict[str, float]]:
-    """Collect the figures of a row by unit and by the outcome's path."""
+    """Collect the figures of a row by unit and by the outcome's path; on a kernel, the mean delay of
+    each app, as its other figures are not known by app.
+
+    A figure that a seed lacks is missing for that seed: the row's mean in its place would be evidence
+    that nobody measured.
+    """
     row_figures = {outcome.path: value for outcome in OUTCOMES if (value := outcome.value(row)) is not None}
     if row.kernel is not None and row.kernel.by_app_ms:
         return {f"app {app}": {"launches.delay_ms.mean": value} for app, value in row.kernel.by_app_ms.items()}
@@ -91,12 +96,12 @@ def _units(row: Row, document: Document, each_draw: bool) -> dict[str, dict[str,
         return {f"trace {trace.content_hash or trace.name if trace is not None else row.workload}": row_figures}
     recorded = next((source for source in document.inputs if source.kind == "launches"), None)
     seeds = {
-        draw.seed: row_figures
-        | {outcome.path: draw.figures[outcome.path] * outcome.scale for outcome in OUTCOMES if outcome.path in draw.figures}
+        draw.seed: {outcome.path: draw.figures[outcome.path] * outcome.scale for outcome in OUTCOMES if outcome.path in draw.figures}
         for draw in row.by_seed
     } or {row.seed: row_figures}
     if recorded is None or each_draw:
         return {f"{row.workload}, seed {seed}": figures for seed, figures in seeds.items()}
     # A recorded user is one unit, whose figures are the means over the seeds that drew app sizes.
     rows = list(seeds.values())
-    return {f"user {recorded.content_hash or recorded.name}": {key: fmean(figures[key] for figures in rows) for key in rows[0]}}
+    known = [outcome.path for outcome in OUTCOMES if all(outcome.path in figures for figures in rows)]
+    return {f"user {recorded.content_hash or recorded.name}": {path: fmean(figures[path] for figures in rows) for path in known}}

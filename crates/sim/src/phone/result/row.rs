@@ -90,6 +90,12 @@ fn of_seed(run: &Outcome) -> SeedRow {
         ]
         .map(|(key, value)| (format!("launches.{key}"), value)),
     );
+    for (key, start) in [("cold_ms", Start::Cold), ("resume_ms", Start::Resume)] {
+        let of_kind = run.record.launches.iter().filter(|launch| launch.start == start).map(|launch| launch.ready_ns() as f64 / 1e6);
+        if run.starts(start) > 0 {
+            figures.insert(format!("launches.{key}.mean"), mean(of_kind));
+        }
+    }
     for (group, values) in [("memory", run.memory.figures()), ("paging", run.paging.figures()), ("time", run.time.figures())] {
         figures.extend(values.into_iter().map(|(key, value)| (format!("{group}.{key}"), value)));
     }
