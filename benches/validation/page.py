@@ -9,26 +9,33 @@ from benches.validation.result import Result
 from benches.validation.store import Stored
 from benches.validation.verdicts import FIGURES, Contest, Judged, contested, tau
 
-HEAD = """# The simulated phone beside a kernel
+HEAD = """# The simulated phone compared with a kernel
 
 `make validation` draws configurations by the hash of a commit, runs each on the simulated phone and in the world `vm` (Linux in QEMU under
-[virtual time](models/virtual-time.md)), and writes this page. Nothing of it is edited by hand.
+[virtual time](models/virtual-time.md)), and writes this page. The results are not edited by hand.
 
-**What this validates:** reclaim for these apps (`phone-app`, whose use of pages is the model's own) by Linux's active and inactive lists
-on one core. It does not validate a phone: no camera, no graphics memory, no second core, no programs of others. Times of the kernel are
-virtual, those of the phone simulated.
+The comparison validates reclaim by Linux's active and inactive lists on one core, for apps whose use of pages follows the model
+(`phone-app`). It does not validate a phone: there is no camera, no graphics memory, no second core and no real program. Times of the
+kernel are virtual, and those of the phone are simulated.
 
 """
 
 METHOD = """
 ## How it is judged
 
-Each configuration runs under six seeds. The phone is compared with the kernel's first three, paired by seed; the kernel's other three
-against its first three (A against A) are its own spread. A figure is `equivalent` where the 95 % interval of the paired differences is
-within the margin (10 % of the kernel's figure; 15 % of the median delay; 1 kill), `different` where it is wholly outside, and `undecided`
-where it is neither or where the half-width of A against A is above a third of the margin. `nothing`: neither has more than 32 pages of it.
-The 95th percentile is shown alone: the phone takes it by nearest rank, the world `vm` interpolates.
-Errors are the phone's minus the kernel's, with the half-width of their interval and, behind the bar, the half-width of A against A.
+Each configuration runs under six seeds. The phone is compared with the kernel's first three, paired by seed. The kernel's other three
+are compared with its first three (A against A), which shows its own spread. The margin is 10 % of the kernel's figure, 15 % of the
+median delay, or 1 kill.
+
+| verdict | meaning |
+|---|---|
+| `equivalent` | The 95 % interval of the paired differences is within the margin. |
+| `different` | The interval is completely outside the margin. |
+| `undecided` | The interval is neither, or the half-width of A against A is above a third of the margin. |
+| `nothing` | Neither the kernel nor the phone has more than 32 pages of it. |
+| `shown` | The 95th percentile is not judged, because the phone takes it by nearest rank and the world `vm` interpolates. |
+
+An error is the phone's figure minus the kernel's, with the half-width of its interval and, after the bar, the half-width of A against A.
 """
 
 
@@ -80,13 +87,13 @@ def summary(results: list[Result]) -> list[str]:
     return [
         *lines,
         "",
-        "Ranking of the two designs of a configuration by median delay, overlapping intervals tied: Kendall's tau-b "
-        f"{ratio(tau(all_contests))} over {len(all_contests)} pairs (goal 0.9), {ratio(tau(close))} over the {len(close)} contested ones "
-        "(told apart by the kernel, by less than 20 %).",
+        "The two designs of a configuration are ranked by median delay; overlapping intervals are a tie. Kendall's tau-b is "
+        f"{ratio(tau(all_contests))} over {len(all_contests)} pairs (goal 0.9), and {ratio(tau(close))} over the {len(close)} contested "
+        "ones (those that the kernel separates by less than 20 %).",
         "",
-        f"Skill in swap-ins: the phone's error is at most half of the better null's in {met} of the {len(skills)} designs "
-        "that swap anything in (goal: all). "
-        "The nulls are LRU by stack distance, and that all pages of a launch come from swap.",
+        f"In {met} of the {len(skills)} designs that swap anything in, the phone's error in swap-ins is at most half of the better null "
+        "predictor's, that is, its skill is at most 0.5 (goal: all). One null predictor is LRU by stack distance; the other predicts that "
+        "all pages of a launch come from swap.",
     ]
 
 
@@ -98,8 +105,9 @@ def configuration(name: str, results: list[Result]) -> list[str]:
         "",
         f"### {name}",
         "",
-        f"{of.dram >> 20} MiB for {of.memory_factor:.2f} of the working set; apps {apps}; files {of.apps[0].file_share:.0%}, writes "
-        f"{of.apps[0].write_ratio:.0%}; swappiness {of.swappiness}; killer `{of.killer}`; launches: {of.source}.",
+        f"{of.dram >> 20} MiB of memory, {of.memory_factor:.2f} of the working set; apps of {apps}; share of files "
+        f"{of.apps[0].file_share:.0%}, of writes {of.apps[0].write_ratio:.0%}; swappiness {of.swappiness}; "
+        f"killer `{of.killer}`; launches: {of.source}.",
     ]
     for result in results:
         lines += [
@@ -137,18 +145,20 @@ def suffix(of: Stored) -> str:
 def section(of: Stored, held_out: bool) -> list[str]:
     """Format a set of draws: where it comes from, and its summary."""
     names = list(dict.fromkeys(result.drawn.name for result in of.results))
-    launches = "every second one by launches of a user" if of.recorded else "all with generated launches"
+    launches = "every second one with recorded launches of a user" if of.recorded else "all with generated launches"
     facts, prices = of.facts, of.prices
     measured = (
-        f"Counted in guests without pressure: the kernel keeps {facts.reserved_base / 2**20:.1f} MiB and {facts.reserved_share:.1%} "
-        f"of memory, uses {facts.used_base / 2**20:.1f} MiB and {facts.used_share:.1%}, "
-        f"an app has {facts.app_bytes / 2**20:.2f} MiB beside its pages. "
-        "An app's own processor time is that of its starts and resumes in a guest with memory to spare. A page's prices on "
-        f"the guest's processor come from a microbenchmark: a scanned page {prices.scan_ns:,.0f} ns, "
-        f"a fault {FAULT_NS} ns, a swap-in {prices.swap_in_ns:,.0f} ns, a block request "
-        f"{prices.block_request_ns:,.0f} ns, lz4 {prices.compress_ns:,.0f} ns in and {prices.decompress_ns:,.0f} ns out. No figure was "
+        "The following was counted in guests without memory pressure. "
+        f"The kernel reserves {facts.reserved_base / 2**20:.1f} MiB and {facts.reserved_share:.1%} of memory, and uses "
+        f"{facts.used_base / 2**20:.1f} MiB and {facts.used_share:.1%}. "
+        f"An app has {facts.app_bytes / 2**20:.2f} MiB in addition to its pages. "
+        "An app's own processor time is that of its starts and resumes in a guest with free memory. The processor times of a page in "
+        f"the guest come from a microbenchmark: {prices.scan_ns:,.0f} ns for a scanned page, "
+        f"{FAULT_NS} ns for a fault, {prices.swap_in_ns:,.0f} ns for a swap-in, {prices.block_request_ns:,.0f} ns for a block request, "
+        f"{prices.compress_ns:,.0f} ns to compress and {prices.decompress_ns:,.0f} ns to decompress by lz4. No figure was "
         "fitted to a run that is judged."
     )
     title = f"Held out:{suffix(of)}" if held_out else "Together"
-    origin = f"Commit `{of.commit}`, kernel `{of.kernel}`, {len(names)} configurations, {len(of.results)} designs, {launches}. {measured}"
+    drawn = f"{len(names)} configurations, {len(of.results)} designs, {launches}"
+    origin = f"The draws are of commit `{of.commit}` with kernel `{of.kernel}`: {drawn}. {measured}"
     return ["", f"## {title}", "", origin, *summary(of.results)]

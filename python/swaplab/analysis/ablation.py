@@ -134,8 +134,9 @@ def markdown(result: Ablation) -> str:
     lines = [
         HEAD,
         "",
-        f"`swaplab papers ablation` makes this table: simulated, `{result.preset}`, means of {result.seeds} users, the same in each row, "
-        f"one mechanism switched at a time (`ablation.toml`). Each cell: {' / '.join(result.designs)}.",
+        f"`swaplab papers ablation` makes this table. Its figures are simulated, of `{result.preset}`, and means of the same "
+        f"{result.seeds} users in each row. One mechanism is switched at a time (`ablation.toml`). Each cell has "
+        f"{' / '.join(result.designs)}.",
         "",
         f"| switched | {' | '.join(heading for heading, _, _ in COLUMNS)} | {result.designs[1]} over {result.designs[0]} |",
         f"|{'---|' * (len(COLUMNS) + 2)}",

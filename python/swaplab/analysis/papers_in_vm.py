@@ -90,10 +90,10 @@ def section(paper: str, table: str) -> str:
     document = document_in_vm(paper)
     versions = {name.rpartition(": ")[2]: text for name, text in document.versions.items() if name.startswith("vm ")}
     lines = [
-        f"`swaplab papers check {paper} --vm` makes this section from `vm.toml`: virtual, Linux {versions['release']} (image sha256 "
-        f"{versions['image sha256'][:12]}) in {versions['qemu']}. Sizes are scaled, so only orders and shares can be compared with "
-        f"the paper. Intervals are over {document.rows[0].seeds} perturbations of one workload (microseconds of think time): how well a "
-        "figure repeats, not how users differ.",
+        f"`swaplab papers check {paper} --vm` makes this section from `vm.toml`. Figures are virtual, of Linux {versions['release']} "
+        f"(image sha256 {versions['image sha256'][:12]}) in {versions['qemu']}. Sizes are scaled, so only orders and shares can be "
+        f"compared with the paper. Intervals are over {document.rows[0].seeds} perturbations of one workload (microseconds "
+        "of think time). They say how well a figure repeats, not how users differ.",
         "",
         table,
         "| design | launches | cold | kills | mean delay, ms | resumes, ms | swapped in, MB | swapped out, MB | mapped in place |",

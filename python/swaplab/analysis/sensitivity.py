@@ -184,9 +184,9 @@ def markdown(result: Sensitivity) -> str:
     lines = [
         HEAD,
         "",
-        f"`swaplab papers sensitivity {result.paper}` makes these: `{result.preset}`, {result.seeds} seeds, one assumed parameter at "
-        f"a time at either end of its range (`sensitivity.toml`), {len(result.phones)} phones. A ratio is the first design's figure over "
-        "the second's. A conclusion is stated only if it holds in every phone in which there was anything to compare.",
+        f"`swaplab papers sensitivity {result.paper}` makes these tables: `{result.preset}`, {result.seeds} seeds, one assumed "
+        f"parameter at a time at either end of its range (`sensitivity.toml`), {len(result.phones)} phones. A ratio is the first design's "
+        "figure over the second's. A conclusion is stated only if it holds in every phone in which there was anything to compare.",
         "",
         "| conclusion | compared | ratio as assumed | over the ranges | holds in | stated |",
         "|---|---|---|---|---|---|",
@@ -208,7 +208,7 @@ def markdown(result: Sensitivity) -> str:
             fails = ratio is not None and not _holds(conclusion, ratio)
             cells.append(f"**{_text(ratio)}**" if fails else _text(ratio))
         lines.append(f"| {phone.parameter}{', ' + phone.end if phone.end else ''} | {' | '.join(cells)} |")
-    return "\n".join([*lines, "", "Bold: the conclusion does not hold there."]) + "\n"
+    return "\n".join([*lines, "", "In bold cells the conclusion does not hold."]) + "\n"
 
 
 def _text(ratio: float | None) -> str:
