@@ -12,14 +12,16 @@ import time
 from pathlib import Path
 
 import pytest
+from swaplab import NotSupported
+from swaplab.capture import methods
 
 SWAPLAB = Path(sys.executable).parent / "swaplab"
 METHODS = [
-    pytest.param("qemu", marks=pytest.mark.skipif(not shutil.which("qemu-x86_64"), reason="qemu-user is not installed")),
-    pytest.param("lackey", marks=pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")),
+    pytest.param(name, marks=pytest.mark.skipif(reason is not None, reason=str(reason)))
+    for name, reason in ((name, methods.missing(name, "x86_64")) for name in ("qemu", "lackey"))
 ]
 either = pytest.mark.parametrize("method", METHODS)
-qemu = pytest.mark.skipif(not shutil.which("qemu-x86_64"), reason="qemu-user is not installed")
+qemu = pytest.mark.skipif(methods.missing("qemu", "x86_64") is not None, reason=str(methods.missing("qemu", "x86_64")))
 
 
 def capture(output: Path, *command: str, options: tuple[str, ...] = (), **kwargs: object) -> subprocess.CompletedProcess[str]:
@@ -161,3 +163,18 @@ def test_both_methods_record_equivalent_traces(tmp_path: Path) -> None:
     assert len(faults["qemu"]) == 3
     for ours, theirs in zip(faults["qemu"], faults["lackey"], strict=True):
         assert ours == pytest.approx(theirs, rel=0.02), faults
+
+
+def test_a_qemu_without_plugins_is_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Debian 13's qemu-user is built without plugins: `auto` takes valgrind, and the reason is
+    given where QEMU is asked for.
+    """
+    emulator = tmp_path / "qemu-x86_64"
+    emulator.write_text("#!/bin/sh\n[ \"$1\" = -h ] && echo '-one-insn-per-tb  QEMU_ONE_INSN_PER_TB' && exit\necho ran >&2; exit 1\n")
+    emulator.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert methods.missing("qemu", "x86_64") == "this qemu-x86_64 is built without plugins, as Debian 13's is"
+    with pytest.raises(NotSupported, match="without plugins"):
+        methods.choose("qemu", "x86_64")
+    if methods.missing("lackey", "x86_64") is None:
+        assert methods.choose("auto", "x86_64") == "lackey"

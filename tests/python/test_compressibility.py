@@ -6,7 +6,7 @@ import ctypes
 import mmap
 import os
 
-from swaplab.capture.compressibility import PAGE, contents, anonymous_pages
+from swaplab.capture.compressibility import PAGE, anonymous_pages, contents
 
 
 def test_pages_of_a_program_are_found_and_read_although_one_between_them_is_unmapped() -> None:

@@ -5,9 +5,9 @@
 //! guest's memory is part of QEMU's memory at a fixed offset (mostly 0), so `/proc/self` describes
 //! the guest.
 //!
-//! Most references are to the page of the previous reference. These are only counted, without a
-//! lock: the filter's head is an atomic word. All others take the recorder's lock, so there is a
-//! single order of references over all threads.
+//! Most references are to the page of the previous reference. With a filter and without caches,
+//! these are only counted, without a lock: the filter's head is an atomic word. All others take the
+//! recorder's lock, so there is a single order of references over all threads.
 
 use crate::cache::CacheSizes;
 use crate::maps::Process;
@@ -19,14 +19,27 @@ use crate::syscall::{self, Arch, DataEnd};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_uint, c_void};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, Once, OnceLock};
 use swaplab_vocab::Op;
 
-/// The API version of this plugin, which QEMU checks first.
+/// The API version of this plugin, which QEMU checks first: 1 up to QEMU 8.2, which refuses higher
+/// ones, and 2 from QEMU 9.0, which refuses lower ones. What is used here is the same in both.
 #[no_mangle]
 #[used]
-pub static qemu_plugin_version: c_int = 1;
+#[allow(non_upper_case_globals)] // QEMU's name
+pub static qemu_plugin_version: AtomicI32 = AtomicI32::new(1);
+
+/// Called as the library is loaded, before QEMU reads the version.
+#[used]
+#[link_section = ".init_array"]
+static ON_LOAD: extern "C" fn() = choose_version;
+
+extern "C" fn choose_version() {
+    if qemu::has_version_2() {
+        qemu_plugin_version.store(2, Ordering::Relaxed);
+    }
+}
 
 /// Number of counters. If a program has more threads, some share a counter, and the count may be
 /// too low.
@@ -44,12 +57,15 @@ struct Plugin {
     /// Whether to record; false in a forked child, and after the front end has ended or the
     /// recording is complete.
     live: AtomicBool,
+    /// The page of the previous reference, as `Recorder::head` returns it: its number shifted left
+    /// by one, plus 1 if it was written.
     head: AtomicU64,
     counters: Vec<Counter>,
-    threads: AtomicUsize,
+    /// Number of counters in use: the highest index of a thread plus one.
+    used_counters: AtomicUsize,
     recorder: Mutex<(Recorder<Ring>, DataEnd)>,
-    /// Set once the offset of the guest's memory is known.
-    base: OnceLock<()>,
+    /// Done once the offset of the guest's memory is known.
+    base_known: Once,
     blocks: Mutex<HashMap<BlockCode, &'static BlockCode>>,
 }
 
@@ -79,8 +95,9 @@ impl Plugin {
         before / TICK != (before + n) / TICK
     }
 
-    fn raw(&self) -> u64 {
-        let used = self.threads.load(Ordering::Relaxed).min(COUNTERS);
+    /// References of all threads so far.
+    fn references(&self) -> u64 {
+        let used = self.used_counters.load(Ordering::Relaxed).min(COUNTERS);
         self.counters[..used].iter().map(|c| c.0.load(Ordering::Relaxed)).sum()
     }
 
@@ -89,7 +106,7 @@ impl Plugin {
         let due = self.count(thread, count);
         let page = address >> 12;
         let head = self.head.load(Ordering::Relaxed);
-        let known = head >> 1 == page && (head & 1 == 1 || op != Op::Write) && (address + length - 1) >> 12 == page;
+        let known = head >> 1 == page && (head & 1 == 1 || op != Op::Write) && address.saturating_add(length - 1) >> 12 == page;
         if !known || due {
             self.record(thread, |(recorder, _)| recorder.touch(op, address, length));
         }
@@ -101,9 +118,9 @@ impl Plugin {
         if !self.live.load(Ordering::Relaxed) {
             return;
         }
-        self.threads.fetch_max(thread as usize + 1, Ordering::Relaxed);
+        self.used_counters.fetch_max(thread as usize + 1, Ordering::Relaxed);
         let mut state = self.recorder.lock().expect("the recorder does not panic");
-        state.0.progress(self.raw());
+        state.0.progress(self.references());
         if state.0.is_open() {
             action(&mut state);
         }
@@ -143,8 +160,8 @@ extern "C" fn block_translated(_: PluginId, block: *mut qemu::Block) {
         }
         let instruction = (api.block_instruction)(block, 0);
         let first = (api.instruction_address)(instruction);
-        plugin.base.get_or_init(|| {
-            let base = ((api.instruction_memory)(instruction) as u64).wrapping_sub(first);
+        plugin.base_known.call_once(|| {
+            let base = ((api.instruction_host_address)(instruction) as u64).wrapping_sub(first);
             plugin.recorder.lock().expect("the recorder does not panic").0.process.base = base;
         });
         let last = (api.block_instruction)(block, count - 1);
@@ -213,7 +230,10 @@ fn install(info: &Info, arguments: &[String]) -> Result<Plugin, String> {
             _ => return Err(format!("unknown argument '{key}'")),
         }
     }
-    limits.caches = (sizes.first > 0 && sizes.last > 0).then_some(sizes);
+    if (sizes.first > 0) != (sizes.last > 0) {
+        return Err("l1 without ll, or ll without l1".into());
+    }
+    limits.caches = (sizes.first > 0).then_some(sizes);
     let api = Api::load().map_err(|name| format!("this QEMU has no {name}"))?;
     let recorder = Recorder::new(ring.ok_or("no ring=PATH")?, Process::own(), limits);
     Ok(Plugin {
@@ -222,9 +242,9 @@ fn install(info: &Info, arguments: &[String]) -> Result<Plugin, String> {
         live: AtomicBool::new(true),
         head: AtomicU64::new(NO_HEAD),
         counters: (0..COUNTERS).map(|_| Counter(AtomicU64::new(0))).collect(),
-        threads: AtomicUsize::new(0),
+        used_counters: AtomicUsize::new(0),
         recorder: Mutex::new((recorder, DataEnd::default())),
-        base: OnceLock::new(),
+        base_known: Once::new(),
         blocks: Mutex::default(),
     })
 }

@@ -1,4 +1,4 @@
-//! The used part of QEMU's plugin API, version 1, declared by hand and looked up in the running
+//! The used part of QEMU's plugin API, versions 1 and 2, declared by hand and looked up in the running
 //! QEMU at run time. It cannot be linked, because this crate is also part of the Python extension,
 //! which is not loaded by QEMU.
 
@@ -26,6 +26,7 @@ pub struct Info {
 
 /// Flag for callbacks that do not access registers.
 pub const NO_REGISTERS: c_int = 0;
+/// Flags for callbacks at loads (1) and stores (2).
 pub const READS_AND_WRITES: c_int = 3;
 
 pub type OnTranslation = extern "C" fn(PluginId, *mut Block);
@@ -49,8 +50,8 @@ macro_rules! api {
                 Ok(Api {
                     $($field: {
                         let address = symbol($symbol).ok_or($symbol)?;
-                        // SAFETY: QEMU's function of this name has this type in every version of
-                        // the plugin API 1.
+                        // SAFETY: QEMU's function of this name has this type in versions 1 and 2 of
+                        // the plugin API.
                         unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) $(-> $result)?>(address) }
                     },)*
                 })
@@ -69,10 +70,15 @@ api! {
     block_instructions = "qemu_plugin_tb_n_insns": fn(*const Block) -> usize;
     block_instruction = "qemu_plugin_tb_get_insn": fn(*const Block, usize) -> *mut Instruction;
     instruction_address = "qemu_plugin_insn_vaddr": fn(*const Instruction) -> u64;
-    instruction_memory = "qemu_plugin_insn_haddr": fn(*const Instruction) -> *mut c_void;
+    instruction_host_address = "qemu_plugin_insn_haddr": fn(*const Instruction) -> *mut c_void;
     instruction_size = "qemu_plugin_insn_size": fn(*const Instruction) -> usize;
     is_store = "qemu_plugin_mem_is_store": fn(MemoryInfo) -> bool;
     size_shift = "qemu_plugin_mem_size_shift": fn(MemoryInfo) -> c_uint;
+}
+
+/// Whether the QEMU that has loaded the plugin is 9.0 or later, whose API has scoreboards.
+pub fn has_version_2() -> bool {
+    symbol("qemu_plugin_scoreboard_new").is_some()
 }
 
 fn symbol(name: &str) -> Option<*mut c_void> {

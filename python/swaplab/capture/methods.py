@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import platform
+import re
 import shutil
+import subprocess
 from pathlib import Path
 
 from swaplab.capture.program import Program
 from swaplab.core.errors import BadInput, NotSupported
 
 METHODS = ("auto", "qemu", "lackey")
+#: The method that records a machine's block requests, and traces no program.
+BLOCK = "block"
 
 #: Debian's folder of a cross compiler's C library, the default of --root.
 CROSS_ROOT = {"aarch64": Path("/usr/aarch64-linux-gnu")}
@@ -29,6 +33,8 @@ def missing(method: str, arch: str) -> str | None:
             return f"qemu-{arch} is not installed (on Debian: apt-get install qemu-user)"
         if not plugin().exists():
             return f"the plugin {plugin().name} is not built (make build)"
+        if not _has_plugins(f"qemu-{arch}"):
+            return f"this qemu-{arch} is built without plugins, as Debian 13's is"
         return None
     if arch != platform.machine():
         return f"lackey runs programs for {platform.machine()} only"
@@ -37,12 +43,18 @@ def missing(method: str, arch: str) -> str | None:
     return None
 
 
+def _has_plugins(emulator: str) -> bool:
+    """Whether an emulator can load plugins: its help lists the option."""
+    help_text = subprocess.run([emulator, "-h"], capture_output=True, text=True, check=False).stdout
+    return re.search(r"^-plugin\b", help_text, re.MULTILINE) is not None
+
+
 def choose(method: str, arch: str) -> str:
     """Choose the method; `auto` prefers QEMU to lackey. Raises NotSupported if none is
     available.
     """
     if method not in METHODS:
-        raise BadInput(f"--method: '{method}'; expected one of: {' '.join(METHODS)} block")
+        raise BadInput(f"--method: '{method}'; expected one of: {' '.join((*METHODS, BLOCK))}")
     wanted = ("qemu", "lackey") if method == "auto" else (method,)
     reasons = {name: missing(name, arch) for name in wanted}
     for name, reason in reasons.items():
