@@ -6,6 +6,7 @@ has exit code 2, a missing capability 3, a failure 1, Ctrl-C 130.
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import sys
@@ -81,6 +82,8 @@ def main() -> None:
     try:
         code = _run(words)
         print(end="", flush=True)
+        # At its exit Python would collect garbage over all modules: a fifth of a short command.
+        gc.freeze()
         sys.exit(code)
     except typer.TyperException as error:
         if error.message.startswith("Usage: "):  # a group without a command
