@@ -66,7 +66,7 @@ def test_the_report_says_that_memory_was_never_tight() -> None:
     [section] = report.sections(d.document(loose))
     assert section.verdict.startswith("Memory was never tight")
     [section] = report.sections(d.document([loose[0], d.phone_row("b", [100.0])]))
-    assert "Memory was tight under b only." in section.evidence and "one run each" in section.verdict
+    assert "Memory was tight under b only." in section.evidence and "nothing is known about other runs" in section.verdict
 
 
 def test_a_paper_s_figures_are_only_on_the_page_of_its_preset() -> None:

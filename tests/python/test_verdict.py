@@ -60,9 +60,11 @@ def test_no_winner_without_evidence() -> None:
     assert winner is None and text == (
         "No difference in mean launch delay is shown between fast, near: intervals overlap at 95 %. fast is lower than slow."
     )
+    commas = [Candidate("zram, lz4", 100, Interval(90, 110)), Candidate("zram, zstd", 105, Interval(95, 115))]
+    assert "between zram, lz4; zram, zstd: intervals overlap" in verdict_of(*commas)[1]
     # One seed each is no evidence about others, even with a large difference.
     winner, text = verdict_of(Candidate("a", 1), Candidate("b", 100))
-    assert winner is None and "one run each says nothing about others" in text
+    assert winner is None and "nothing is known about other runs or users" in text
     assert verdict_of(fast, slow, was_tight=False)[0] is None and "never tight" in verdict_of(fast, slow, was_tight=False)[1]
     assert "name a second design" in verdict_of(fast)[1] and verdict_of() == (
         None,

@@ -77,7 +77,7 @@ def verdict(candidates: Sequence[Candidate], what: str, unit: str = "", exact: b
     if all(_is_equal(best, candidate) for candidate in tied):
         reason = "their figures are the same"
     elif all(candidate.interval is None and len(candidate.by_seed) < 2 for candidate in [best, *tied]):
-        reason = "one run each says nothing about others"
+        reason = "without intervals, nothing is known about other runs or users"
     else:
         reason = f"intervals overlap at {100 * LEVEL:g} %"
     text = f"No difference in {what} is shown between {names}: {reason}."
@@ -87,8 +87,10 @@ def verdict(candidates: Sequence[Candidate], what: str, unit: str = "", exact: b
 
 
 def _names(candidates: Sequence[Candidate], most: int = 5) -> str:
+    """List the candidates' names, separated by semicolons if one of them has a comma."""
     names = [candidate.name for candidate in candidates]
-    return ", ".join(names) if len(names) <= most else f"{', '.join(names[: most - 1])} and {len(names) - most + 1} others"
+    mark = "; " if any("," in name for name in names) else ", "
+    return mark.join(names) if len(names) <= most else f"{mark.join(names[: most - 1])} and {len(names) - most + 1} others"
 
 
 def is_separated(better: Candidate, worse: Candidate, level: float = LEVEL, exact: bool = False) -> bool:
