@@ -54,7 +54,23 @@ def _evidence(advised: Recommendation) -> list[str]:
             lines.append(f"All settings at once were tried ({advised.together.option}): {aim.text(BY_PATH[advised.goal].words)}.")
     elif sum(setting.recommended is not None for setting in advised.settings) > 1:
         lines.append("The settings were not tried together, and effects need not add up.")
-    return lines + [f"{setting.name}: {setting.why}." for setting in advised.settings if setting.recommended is None]
+    return lines + _not_recommended(advised)
+
+
+def _not_recommended(advised: Recommendation) -> list[str]:
+    """Say why each other setting stays as it is; those without effect share a line, and those that
+    no two options differ in alone another.
+    """
+    others = [setting for setting in advised.settings if setting.recommended is None]
+    without_effect = [setting.name for setting in others if setting.without_effect(advised.goal)]
+    not_compared = [setting.name for setting in others if not setting.values]
+    grouped = {*without_effect, *not_compared}
+    lines = [f"{setting.name}: {setting.why}." for setting in others if setting.name not in grouped]
+    if without_effect:
+        lines.append(f"No effect on {BY_PATH[advised.goal].words}, with any value tried: {', '.join(without_effect)}.")
+    if not_compared:
+        lines.append(f"No two options differ in one of these alone: {', '.join(not_compared)}.")
+    return lines
 
 
 def _effects(advised: Recommendation) -> pl.DataFrame:
