@@ -14,7 +14,7 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from swaplab import _core
@@ -64,7 +64,8 @@ def advised(user: User, base: Experiment, now: Phone, draws: int, jobs: int) -> 
     is advised.
     """
     wanted = experiments.resolve(advice.experiment(base, str(user.launches), draws, now), "advise")
-    recommendation = advice.advise(run(wanted, Options(jobs=jobs), place="advise").document)
+    documents = [run(part, Options(jobs=jobs), place="advise").document for part in advice.parts(wanted, jobs or 1)]
+    recommendation = advice.advise(advice.joined(documents))
     chosen = [f"{setting.name}={setting.recommended}" for setting in recommendation.settings if setting.recommended is not None]
     return (advice.current(base, chosen) if chosen else now), recommendation.diff
 
@@ -141,7 +142,8 @@ def lines_of(user: User, diff: str, effects: Sequence[Effect]) -> list[str]:
     """Format a user's part of the table."""
     changes = "; ".join(line[1:] for line in diff.splitlines() if line.startswith("+") and not line.startswith("+++"))
     if not effects:
-        return [f"| {user.name} | {changes or 'nothing is advised'} | - | - |"]
+        unchecked = "the guest has no app compaction" if changes else "-"
+        return [f"| {user.name} | {changes or 'nothing is advised'} | {unchecked} | - |"]
     return [f"| {user.name} | {changes} | {BY_PATH[one.path].words} | {one.text('').strip()} |" for one in effects]
 
 
@@ -185,7 +187,8 @@ def main() -> None:
             else:
                 then, diff = advised(user, base, now, given.draws, given.jobs)
             effects = []
-            if then != now:
+            # Guests have no app compaction.
+            if replace(then, compact=now.compact) != now:
                 before, after = (
                     measured(user, base, phone, name, given.seeds, given.kernel) for phone, name in ((now, "now"), (then, "then"))
                 )

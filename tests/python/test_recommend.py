@@ -9,7 +9,7 @@ import pytest
 from swaplab import BadInput, report
 from swaplab.analysis.recommend import effect, recommend
 from swaplab.analysis.recommend.settings import place_of, settings_of
-from swaplab.core.model import Document, Experiment, Input, KernelSettings, Machine
+from swaplab.core.model import Background, Document, Experiment, Input, KernelSettings, Machine
 
 BASE = [100.0, 110, 90, 105, 95, 100]
 SIZE = "/sys/block/zram0/disksize"
@@ -183,3 +183,19 @@ def test_a_figure_that_no_seed_has_is_no_evidence() -> None:
     assert all("launches.resume_ms.mean" not in draw.figures for row in rows for draw in row.by_seed)
     with pytest.raises(BadInput, match="not in these runs"):
         recommend([("r", d.document(rows))], goal="launches.resume_ms.mean")
+
+
+def test_a_setting_is_recommended_before_another_scheme_that_does_no_more() -> None:
+    """Without swap launches are as much faster as without app compaction: zRAM is kept."""
+    lower = [0.8 * ms for ms in BASE]
+    compacted, not_compacted = (Machine(background=Background(compact=kind)) for kind in ("aosp", "off"))
+    run = simulated({"now": ("zram", BASE), "none": ("none", lower)}, compacted)
+    other = simulated({"no app compaction": ("zram", lower)}, not_compacted)
+    found = recommend([("r", run), ("o", other)], only_from_baseline=True)
+    by_name = {one.name: one for one in found.settings}
+    assert by_name["swap"].recommended is None and by_name["swap"].keep
+    assert by_name["swap"].why.startswith("keep it: activity_manager/use_compaction = false is not shown to do less")
+    assert found.diff == "--- now\n+++ recommended\n-activity_manager/use_compaction = true\n+activity_manager/use_compaction = false"
+    # Where no swap is better beyond doubt, it is recommended.
+    best = simulated({"now": ("zram", BASE), "none": ("none", [0.3 * ms for ms in BASE])}, compacted)
+    assert "+swap = none" in recommend([("r", best), ("o", other)], only_from_baseline=True).diff

@@ -6,17 +6,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from swaplab.analysis.outcomes import memory_was_tight
 from swaplab.analysis.recommend import Recommendation, recommend
+from swaplab.analysis.recommend.settings import COMPACTION, COMPACTION_VALUES
 from swaplab.analysis.registry import Entry, killers, parts_of, policies, schemes, text_of
 from swaplab.core.errors import BadInput
-from swaplab.core.model import Design, Document, Experiment
+from swaplab.core.model import Compact, Design, Document, Experiment, Vary
 
 NOW, NO_SWAP = "now", "no swap"
 #: The setting for the choice of the swap scheme.
 SWAP = "swap"
 KILLER = "lmkd"
+#: The design without app compaction, and the key that it sets.
+NOT_COMPACTED, COMPACT = "no app compaction", "machine.background.compact"
 #: What a phone has of which nothing is known: half of memory with lz4 (presets/android-15.toml has
 #: the sources).
 ZRAM = "zram:size=50%,algorithm=lz4"
@@ -76,6 +80,8 @@ class Phone:
     swap: Choice
     policy: Choice
     killer: Choice
+    #: `machine.background.compact`.
+    compact: Compact
 
     def design(self, name: str) -> Design:
         return Design(name=name, swap=self.swap.text, policy=self.policy.text, killer=self.killer.text)
@@ -92,7 +98,7 @@ def current(base: Experiment, given: Sequence[str]) -> Phone:
     if machine.kernel.swappiness is not None and policy.key in policies() and policy.value(policies(), "swappiness"):
         policy = Choice(policy.key, (("swappiness", str(machine.kernel.swappiness)), *policy.parameters))
     killer = Choice.of(text_of(machine.killer) or KILLER)
-    phone = Phone(Choice.of(ZRAM), policy, killer if killer.key == KILLER else Choice(KILLER))
+    phone = Phone(Choice.of(ZRAM), policy, killer if killer.key == KILLER else Choice(KILLER), machine.background.compact)
     pairs = [_pair(text) for text in given]
     for _, value in (pair for pair in pairs if pair[0] == SWAP):
         scheme = Choice.of(value)
@@ -113,16 +119,22 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _with_setting(phone: Phone, name: str, value: str) -> Phone:
+    if name == COMPACTION:
+        kinds = [kind for kind, text in COMPACTION_VALUES.items() if text == value]
+        if not kinds:
+            raise BadInput(f"--now {name}={value}: no such value; expected one of: {' '.join(COMPACTION_VALUES.values())}")
+        return replace(phone, compact=kinds[0])
     known = [SWAP]
-    for part, registry in (("swap", schemes()), ("policy", policies()), ("killer", killers())):
-        choice: Choice = getattr(phone, part)
+    parts = {"swap": (phone.swap, schemes()), "policy": (phone.policy, policies()), "killer": (phone.killer, killers())}
+    for part, (choice, registry) in parts.items():
         for parameter in registry[choice.key].parameters if choice.key in registry else ():
             if parameter.setting is None:
                 continue
             if name == parameter.setting.name:
-                return replace(phone, **{part: choice.having(**{parameter.name: value})})
+                changed: dict[str, Any] = {part: choice.having(**{parameter.name: value})}
+                return replace(phone, **changed)
             known.append(parameter.setting.name)
-    raise BadInput(f"--now {name}={value}: no such setting under {phone.swap.key}; expected one of: {' '.join(known)}")
+    raise BadInput(f"--now {name}={value}: no such setting under {phone.swap.key}; expected one of: {' '.join([*known, COMPACTION])}")
 
 
 def candidates(now: Phone) -> dict[str, Phone]:
@@ -141,6 +153,8 @@ def candidates(now: Phone) -> dict[str, Phone]:
     if now.policy.key in policies() and (swappiness := now.policy.value(policies(), SWAPPINESS[0])):
         value = _other(swappiness, SWAPPINESS)
         found[f"swappiness {value}"] = replace(now, policy=now.policy.having(swappiness=value))
+    if now.compact != "off" and now.swap.key != "none":
+        found[NOT_COMPACTED] = replace(now, compact="off")
     for parameter in LMKD:
         value = _other(now.killer.value(killers(), parameter[0]), parameter)
         found[f"{parameter[0]} {value}"] = replace(now, killer=now.killer.having(**{parameter[0]: value}))
@@ -159,15 +173,18 @@ def _other(value: str, tried: tuple[str, str, str]) -> str:
 
 
 def experiment(base: Experiment, launches: str, draws: int, now: Phone, about: str = "") -> Experiment:
-    """Build the experiment of all candidates on the machine and apps of `base`. Each of the `draws`
-    runs draws its own app sizes.
+    """Build the experiment of all candidates on the machine and apps of `base`; `parts` are what is
+    run of it. Each of the `draws` runs draws its own app sizes.
 
     `about`: what is known of the errors of a fitted phone; results repeat it.
     """
     designs = [phone.design(name) for name, phone in candidates(now).items()]
     workload = base.workload.model_copy(update={"launches": launches, "trace": None})
     run = base.run.model_copy(update={"on": ["phone"], "seeds": draws})
-    return base.model_copy(update={"name": "advice", "about": about, "design": designs, "workload": workload, "run": run, "vary": None})
+    background = base.machine.background.model_copy(update={"compact": now.compact})
+    machine = base.machine.model_copy(update={"background": background})
+    changes = {"name": "advice", "about": about, "machine": machine, "design": designs, "workload": workload, "run": run, "vary": None}
+    return base.model_copy(update=changes)
 
 
 def parts(wanted: Experiment, threads: int) -> Iterator[Experiment]:
@@ -177,9 +194,12 @@ def parts(wanted: Experiment, threads: int) -> Iterator[Experiment]:
     The first group is `now` and one more; one of the two has no swap.
     """
     size = max(1, threads // max(1, wanted.run.seeds or 1))
-    designs = wanted.design
+    designs = [design for design in wanted.design if design.name != NOT_COMPACTED]
     for start, end in [(0, 2), *((at, at + size) for at in range(2, len(designs), size))]:
         yield wanted.model_copy(update={"design": designs[start:end]})
+    # Compaction is a setting of the machine, so this design differs in the point of its row.
+    if not_compacted := [design for design in wanted.design if design.name == NOT_COMPACTED]:
+        yield wanted.model_copy(update={"design": not_compacted, "vary": Vary(**{COMPACT: ["off"]})})
 
 
 def joined(documents: Sequence[Document]) -> Document:

@@ -164,7 +164,7 @@ def _print_advice(recommendation: Recommendation, document: Document) -> None:
     without_effect = [setting.name for setting in recommendation.settings if setting.without_effect(goal)]
     for setting in recommendation.settings:
         if setting.recommended is None and setting.values and setting.name not in without_effect:
-            print(("" if _is_kept(setting, goal) else "not decided: ") + f"{setting.name}: {setting.why}")
+            print(("" if setting.keep else "not decided: ") + f"{setting.name}: {setting.why}")
     if without_effect:
         print(f"no effect on {BY_PATH[goal].words}, with any value tried: {', '.join(without_effect)}")
     for line in recommendation.warnings:
@@ -180,11 +180,6 @@ def _with_unit(outcome: Outcome, row: Row) -> str:
     """Format the outcome of a row: `mean launch delay 412.3 ms`."""
     value = outcome.value(row)
     return "" if value is None else f"{outcome.words} {amount(value, outcome.unit)}"
-
-
-def _is_kept(setting: SettingAdvice, goal: str) -> bool:
-    """Whether every tried value of the setting was shown to be worse."""
-    return all(effect.worse for value in setting.values for effect in value.effects if effect.path == goal)
 
 
 def _lines(setting: SettingAdvice) -> list[tuple[str, ...]]:

@@ -73,6 +73,7 @@ def recommend(
     trials = max(1, sum(len(values) for values in compared.values()))
     level = 1 - (1 - LEVEL) / trials
     advice = [_advice(name, now, references[name], values, aim, level) for name, values in compared.items()]
+    _prefer_smaller_changes(advice, now, aim)
     chosen = {setting.name: setting.recommended for setting in advice if setting.recommended is not None}
     return Recommendation(
         kind=now.kind,
@@ -223,9 +224,31 @@ def _advice(name: str, now: Option, reference: str | None, values: Compared, aim
         now=now.settings.get(name),
         reference=reference,
         recommended=chosen,
+        keep=bool(aimed) and all(result.worse for result in aimed.values()),
         why=_why(aim, aimed, chosen),
         values=[ValueEffects(value=value, effects=list(by_path.values())) for value, by_path in sorted(effects.items(), key=change)],
     )
+
+
+def _prefer_smaller_changes(advice: Sequence[SettingAdvice], now: Option, aim: str) -> None:
+    """Do not recommend another scheme or killer if a setting of the current one does as much: if
+    the intervals of the two changes meet.
+    """
+
+    def best(setting: SettingAdvice) -> Effect | None:
+        effects = [effect for value in setting.values if value.value == setting.recommended for effect in value.effects]
+        return next((effect for effect in effects if effect.path == aim), None)
+
+    for choice in advice:
+        if (of_choice := best(choice)) is None:
+            continue
+        for setting in advice:
+            of_setting = best(setting) if now.owner.get(setting.name) == choice.name else None
+            if of_setting is not None and _meet(of_choice, of_setting) and _meet(of_setting, of_choice):
+                text = f"{choice.recommended}: {of_choice.text(BY_PATH[aim].words)}"
+                choice.why = f"keep it: {setting.name} = {setting.recommended} is not shown to do less ({text})"
+                choice.recommended, choice.keep = None, True
+                break
 
 
 def _why(aim: str, aimed: dict[str, Effect], chosen: str | None) -> str:

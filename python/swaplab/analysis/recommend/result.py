@@ -66,7 +66,8 @@ class SettingAdvice(_Typed):
     """The advice on a setting.
 
     `now`: the baseline's value, None if it has no such setting. `reference`: the value that the
-    others are compared with.
+    others are compared with. `keep`: whether the evidence speaks for the present value; False if
+    it is not decided, too.
     """
 
     name: str
@@ -74,6 +75,7 @@ class SettingAdvice(_Typed):
     now: str | None
     reference: str | None
     recommended: str | None
+    keep: bool
     why: str
     values: list[ValueEffects]
 

@@ -12,12 +12,17 @@ from dataclasses import dataclass
 
 from swaplab import _core
 from swaplab.analysis.registry import Entry, killers, parts_of, policies, schemes, text_of
-from swaplab.core.model import Experiment, Row
+from swaplab.core.model import Compact, Experiment, Row
 
 #: The name of the choice of the swap scheme, for which the kernel has no single file.
 SWAP = "swap"
 #: The name of the choice of the low-memory killer.
 KILLER = "low-memory killer"
+#: DeviceConfig's setting for app compaction, which pages out cached apps before memory is low.
+COMPACTION = "activity_manager/use_compaction"
+#: Its value, by `machine.background.compact`. Kinds of compaction that are not AOSP's are told
+#: apart.
+COMPACTION_VALUES: dict[Compact, str] = {"off": "false", "aosp": "true"}
 PAGE_BYTES = 4096
 #: A property with pairs of pages and adjustment; the killer `minfree` has two lists as parameters.
 MINFREE = "sys.lmk.minfree_levels"
@@ -40,12 +45,16 @@ class Settings:
 
 
 def place_of(name: str) -> str:
-    """Return where a setting is made: `sysctl`, `sysfs`, `property` or `choice`."""
+    """Return where a setting is made: `sysctl`, `sysfs`, `property`, `device_config` or
+    `choice`.
+    """
     for registry in (schemes(), policies(), killers()):
         for entry in registry.values():
             for parameter in entry.parameters:
                 if parameter.setting is not None and parameter.setting.name == name:
                     return parameter.setting.place
+    if name == COMPACTION:
+        return "device_config"
     return "sysctl" if name.startswith("vm.") else "choice"
 
 
@@ -63,6 +72,10 @@ def settings_of(row: Row, experiment: Experiment) -> Settings:
     )
     if machine.kernel.page_cluster is not None:
         values["vm.page-cluster"] = str(machine.kernel.page_cluster)
+    if row.swap not in (None, "none") and row.world == "phone":
+        # Without swap only file pages are made cold, whatever the setting.
+        kind = machine.background.compact
+        values[COMPACTION], owner[COMPACTION] = COMPACTION_VALUES.get(kind, f"true ({kind})"), SWAP
     other_parameters: dict[str, str] = {}
     for name, text, registry in ((SWAP, row.swap, schemes()), (KILLER, row.killer or text_of(machine.killer), killers())):
         if text is None:
@@ -122,7 +135,8 @@ def _minfree(kilobytes: str, adjustments: str) -> str:
 
 def _surroundings(row: Row, experiment: Experiment) -> list[object]:
     machine = experiment.machine.model_dump(
-        mode="json", exclude={"killer": True, "kernel": {"policy", "swappiness", "extra_free", "page_cluster"}}
+        mode="json",
+        exclude={"killer": True, "kernel": {"policy", "swappiness", "extra_free", "page_cluster"}, "background": {"compact"}},
     )
     design = next((candidate for candidate in experiment.design if candidate.name == row.design), None)
     kept = design.model_dump(mode="json", include={"prepage", "proactive"}) if design is not None else {}
