@@ -33,6 +33,7 @@ class KillerRule:
         file_kb: int,
         anon_kb: int,
         stall_ms: int,
+        full_avg10: float,
         file_refaults_kb: int,
         swap_total_kb: int,
         swap_free_kb: int,

@@ -45,6 +45,7 @@ pub fn watch(phone: &Mutex<Phone>, plan: &Plan, killer: &Killer) {
             watermark: Watermark::breached(memory.free_kb / 4, [marks.min, marks.low, marks.high]),
             scanned: Some(limited::scanned(plan)),
             stall_ms,
+            full_avg10: if killer.reads_average() { limited::full_avg10(plan) } else { 0.0 },
             file_refaults_kb: 4 * proc::vmstat().get("workingset_refault_file").copied().unwrap_or(0),
             swap_total_kb: memory.swap_total_kb,
             // The kernel does not use the last swap slots, so less than one percent counts as no

@@ -4,7 +4,7 @@
 use crate::cgroup;
 use crate::plan::Plan;
 use crate::proc::{self, Memory, Pressure};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use swaplab_apps::Scanned;
 
 /// Read the use of that memory.
@@ -14,9 +14,18 @@ pub fn memory(plan: &Plan) -> Memory {
 
 /// Read the stall times for that memory so far.
 pub fn memory_pressure(plan: &Plan) -> Pressure {
+    Pressure::read(pressure_file(plan))
+}
+
+/// Read the average of complete stalls over ten seconds for that memory, in percent.
+pub fn full_avg10(plan: &Plan) -> f64 {
+    proc::full_avg10(pressure_file(plan))
+}
+
+fn pressure_file(plan: &Plan) -> PathBuf {
     match plan.group_bytes {
-        Some(_) => Pressure::read(Path::new(cgroup::APPS).join("memory.pressure")),
-        None => Pressure::read("/proc/pressure/memory"),
+        Some(_) => Path::new(cgroup::APPS).join("memory.pressure"),
+        None => PathBuf::from("/proc/pressure/memory"),
     }
 }
 

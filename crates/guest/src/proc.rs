@@ -120,6 +120,16 @@ pub struct Pressure {
     pub full_us: u64,
 }
 
+/// Read the average of complete stalls over ten seconds, in percent.
+pub fn full_avg10(path: impl AsRef<Path>) -> f64 {
+    parse_full_avg10(&read(path)).unwrap_or(0.0)
+}
+
+fn parse_full_avg10(text: &str) -> Option<f64> {
+    let line = text.lines().find(|line| line.starts_with("full"))?;
+    line.split_whitespace().find_map(|word| word.strip_prefix("avg10="))?.parse().ok()
+}
+
 impl Pressure {
     pub fn read(path: impl AsRef<Path>) -> Pressure {
         Pressure::parse(&read(path))
@@ -264,6 +274,7 @@ mod tests {
         let text = "some avg10=0.00 avg60=0.00 avg300=0.00 total=120\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=45\n";
         assert_eq!(Pressure::parse(text), Pressure { some_us: 120, full_us: 45 });
         assert_eq!(Pressure::parse(""), Pressure::default());
+        assert_eq!(["some avg10=9.0 total=1\nfull avg10=1.25 avg60=0.5 total=2\n", ""].map(parse_full_avg10), [Some(1.25), None]);
     }
 
     #[test]

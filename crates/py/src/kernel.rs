@@ -92,7 +92,7 @@ impl KillerRule {
 
     /// The least `oom_score_adj` that may be killed now; `None` if no app may be killed. `now_s` is
     /// the time of a monotonic clock. Stalls are those of the last second, refaults are cumulative.
-    #[pyo3(signature = (now_s, *, free_kb, file_kb, anon_kb, stall_ms, file_refaults_kb, swap_total_kb, swap_free_kb))]
+    #[pyo3(signature = (now_s, *, free_kb, file_kb, anon_kb, stall_ms, full_avg10, file_refaults_kb, swap_total_kb, swap_free_kb))]
     #[expect(clippy::too_many_arguments, reason = "the figures of a look, by name")]
     fn look(
         &mut self,
@@ -101,11 +101,13 @@ impl KillerRule {
         file_kb: u64,
         anon_kb: u64,
         stall_ms: u64,
+        full_avg10: f64,
         file_refaults_kb: u64,
         swap_total_kb: u64,
         swap_free_kb: u64,
     ) -> Option<u32> {
-        let seen = Pressure { free_kb, file_kb, anon_kb, stall_ms, file_refaults_kb, swap_total_kb, swap_free_kb, ..Pressure::default() };
+        let stalls = Pressure { stall_ms, full_avg10, file_refaults_kb, ..Pressure::default() };
+        let seen = Pressure { free_kb, file_kb, anon_kb, swap_total_kb, swap_free_kb, ..stalls };
         self.0.look((now_s * 1e9) as u64, &seen)
     }
 

@@ -58,6 +58,9 @@ pub struct Pressure {
     pub scanned: Option<Scanned>,
     /// Time in which tasks stalled for memory during the last second, in ms.
     pub stall_ms: u64,
+    /// Percent of time in which all tasks stalled for memory, averaged over ten seconds as the
+    /// kernel does (`full avg10`); 0 if the killer does not read it.
+    pub full_avg10: f64,
     /// File pages that were read again after their eviction, in kB since the machine started.
     pub file_refaults_kb: u64,
     /// Size of the swap area in kB; 0 if there is none, or none with a limit.
@@ -78,6 +81,11 @@ pub trait Rule: Debug + Send + Sync + CloneRule {
     /// second.
     fn is_awake(&self, _stall_ms: u64) -> bool {
         true
+    }
+
+    /// Whether the rule reads [`Pressure::full_avg10`].
+    fn reads_average(&self) -> bool {
+        false
     }
 
     /// Whether the killer never kills an app.
@@ -194,6 +202,11 @@ impl Killer {
     /// second.
     pub fn is_awake(&self, stall_ms: u64) -> bool {
         self.rule.is_awake(stall_ms)
+    }
+
+    /// Whether the killer reads [`Pressure::full_avg10`].
+    pub fn reads_average(&self) -> bool {
+        self.rule.reads_average()
     }
 
     /// Whether the killer never kills an app.

@@ -15,6 +15,7 @@ kills are counted separately.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -89,6 +90,7 @@ class LowMemoryKiller:
             file_kb=files // 1024,
             anon_kb=(stat.get("active_anon", 0) + stat.get("inactive_anon", 0)) // 1024,
             stall_ms=(stalled - self._window[1]) // 1000,
+            full_avg10=full_avg10(),
             file_refaults_kb=stat.get("workingset_refault_file", 0) * PAGE // 1024,
             swap_total_kb=self.swap // 1024,
             swap_free_kb=self._swap_free_bytes(stat) // 1024,
@@ -99,6 +101,14 @@ class LowMemoryKiller:
         if swappable is not None and swappable < self.rule.low_memory_bytes:
             return 0
         return max(0, self.swap - stat.get("swap", 0))
+
+
+def full_avg10() -> float:
+    """Return the percentage of time in which all tasks of the machine have stalled on memory, as
+    the kernel averages it over ten seconds; 0 without PSI.
+    """
+    found = re.search(r"^full avg10=([\d.]+)", read("/proc/pressure/memory"), re.MULTILINE)
+    return float(found[1]) if found else 0.0
 
 
 def stalled_us() -> int:

@@ -61,7 +61,9 @@ impl Memory {
         let is_direct = self.reclaims_directly(seen)?;
         let thrashing = self.thrashing(settings, now_ns, seen);
         let score = self.rule(settings, seen, thrashing, is_direct, after_kill)?;
-        (score < NOBODY).then_some(score.max(1) as u32)
+        // Where all tasks stall, whatever rule applies may kill perceptible apps, too.
+        let is_stalled = seen.full_avg10 > settings.stall_limit_critical as f64;
+        (score < NOBODY).then_some(if is_stalled { 1 } else { score.max(1) as u32 })
     }
 
     /// Whether a task has reclaimed for itself since the last check; none if nobody has reclaimed

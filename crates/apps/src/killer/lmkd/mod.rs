@@ -6,8 +6,8 @@
 //! Deviations: the app in front is never killed; `kill_timeout_ms` has an effect only where a
 //! victim takes time to die (`machine.kernel.exit_ns`), and 0 does not wait at all; partial and
 //! complete stalls are the same; easily available memory includes all file pages instead of only
-//! inactive ones, so swap counts as low later. `stall_limit_critical` and
-//! `direct_reclaim_threshold_ms`, which are off by default, are not implemented.
+//! inactive ones, so swap counts as low later. `direct_reclaim_threshold_ms`,
+//! which is off by default, is not implemented.
 //! Weakness: rules with percentages behave differently on phones with different memory sizes.
 
 mod memory;
@@ -71,6 +71,12 @@ pub static ENTRY: Entry<Info> = Entry {
         property!("thrashing_limit", ANY, "100", "refaulted file pages in percent of the file cache within a second"),
         property!("thrashing_limit_decay", 100, "10", "by how many percent a kill for thrashing lowers the limit, until a second passes"),
         property!("thrashing_limit_critical", ANY, "0", "thrashing from which perceptible apps may be killed; 0: three times the limit"),
+        property!(
+            "stall_limit_critical",
+            ANY,
+            "100",
+            "average of complete stalls in percent (full avg10) above which a kill may take any app"
+        ),
         property!("filecache_min_kb", ANY, "0", "after thrashing, background apps are killed until there are so many kB of file pages"),
         property!("lowmem_min_oom_score", NOBODY, "701", "least oom_score_adj that low memory alone kills; 1001: none (before Android 15)"),
         property!("kill_timeout_ms", ANY, "100", "ms for which it waits for a victim's death (pidfd) before it checks memory again"),
@@ -102,6 +108,10 @@ impl Rule for Lmkd {
 
     fn is_awake(&self, stall_ms: u64) -> bool {
         self.memory.is_awake(&self.settings, stall_ms)
+    }
+
+    fn reads_average(&self) -> bool {
+        self.settings.stall_limit_critical < 100
     }
 
     fn low_memory_kb(&self) -> u64 {

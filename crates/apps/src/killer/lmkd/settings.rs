@@ -41,6 +41,9 @@ pub struct Settings {
     /// Thrashing, in percent, from which perceptible apps may be killed; 0: three times
     /// `thrashing_limit`.
     pub thrashing_limit_critical: u64,
+    /// Average of complete stalls, in percent, above which a kill may take any app but the one in
+    /// front. 100: never.
+    pub stall_limit_critical: u64,
     /// After thrashing, background apps are killed until there are this many kB of file pages.
     pub filecache_min_kb: u64,
     /// The least `oom_score_adj` that low memory alone may kill (since Android 15). 1001: low
@@ -64,6 +67,7 @@ impl Settings {
             thrashing_limit: params.integer("thrashing_limit"),
             thrashing_limit_decay: params.integer("thrashing_limit_decay"),
             thrashing_limit_critical: params.integer("thrashing_limit_critical"),
+            stall_limit_critical: params.integer("stall_limit_critical"),
             filecache_min_kb: params.integer("filecache_min_kb"),
             lowmem_min_oom_score: params.integer("lowmem_min_oom_score"),
             pressure_after_kill_min_score: params.integer("pressure_after_kill_min_score"),

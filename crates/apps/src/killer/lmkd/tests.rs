@@ -10,6 +10,7 @@ const CALM: Pressure = Pressure {
     watermark: Watermark::None,
     scanned: None,
     stall_ms: 70,
+    full_avg10: 0.0,
     file_refaults_kb: 0,
     swap_total_kb: 100_000,
     swap_free_kb: 100_000,
@@ -139,6 +140,20 @@ fn low_memory_by_a_level_in_a_control_group() {
     let settings = Settings::of(&ENTRY.defaults().params).by_level(500);
     let from = |free_kb, file_kb, swap_free_kb| look(&settings, Pressure { free_kb, file_kb, swap_free_kb, ..CALM });
     assert_eq!((from(200, 299, 0), from(200, 300, 0), from(200, 299, 100_000)), (Some(201), None, None));
+}
+
+#[test]
+fn where_all_tasks_stall_any_app_may_be_killed() {
+    let settings = Settings { stall_limit_critical: 40, ..Settings::of(&ENTRY.defaults().params) };
+    let at = |full_avg10, seen| look(&settings, Pressure { full_avg10, ..seen });
+    assert_eq!((at(40.0, LOW), at(40.1, LOW)), (Some(701), Some(1)));
+    assert_eq!(at(99.0, CALM), None, "it is no reason to kill by itself");
+    let nobody = Settings { stall_limit_critical: 40, ..old() };
+    assert_eq!(look(&nobody, Pressure { full_avg10: 99.0, ..LOW }), None, "low memory alone kills no app there");
+    assert_eq!(
+        [("lmkd", false), ("lmkd:stall_limit_critical=40", true)].map(|(text, _)| Killer::parse(text).unwrap().reads_average()),
+        [false, true]
+    );
 }
 
 #[test]

@@ -9,7 +9,8 @@
 //! (`lowmem_deathpending_timeout`), lmkd for `kill_timeout_ms`.
 //! Deviations: it checks only when a frame is needed and a check is due, not in between; every
 //! refault counts as a stall, not only those of pages that were in the working set when they were
-//! evicted (`PageWorkingset`).
+//! evicted (`PageWorkingset`); partial and complete stalls are the same, and their average is
+//! brought up to date at checks alone.
 
 use std::collections::VecDeque;
 use swaplab_apps::Killer;
@@ -23,6 +24,7 @@ pub struct KillerTask {
     due_ns: u64,
     /// Times of the checks within the last second, each with the total of memory stalls until then.
     checks: VecDeque<(u64, u64)>,
+    average: Average,
     /// Pages that reclaim had scanned at the last check.
     scanned: u64,
     /// Killed apps whose memory is not free yet, in the order of their kills.
@@ -42,7 +44,7 @@ pub struct Dying {
 
 impl KillerTask {
     pub fn new(killer: Killer) -> KillerTask {
-        KillerTask { killer, due_ns: 0, checks: VecDeque::new(), scanned: 0, dying: Vec::new() }
+        KillerTask { killer, due_ns: 0, checks: VecDeque::new(), average: Average::default(), scanned: 0, dying: Vec::new() }
     }
 
     #[inline]
@@ -54,11 +56,17 @@ impl KillerTask {
     /// total so far.
     pub fn stall_ms(&mut self, now_ns: u64, stalled_ns: u64) -> u64 {
         self.due_ns = now_ns + (self.killer.poll_ms * 1e6) as u64;
+        self.average.update(now_ns, stalled_ns);
         self.checks.push_back((now_ns, stalled_ns));
         while self.checks.len() > 1 && self.checks[0].0 + SECOND_NS < now_ns {
             self.checks.pop_front();
         }
         (stalled_ns - self.checks[0].1) / 1_000_000
+    }
+
+    /// The average of memory stalls over ten seconds, in percent, as of the last check.
+    pub fn full_avg10(&self) -> f64 {
+        self.average.percentage
     }
 
     /// Whether a check with these stalls may kill. A killer that ignores stalls is awake if reclaim
@@ -103,6 +111,35 @@ impl KillerTask {
     }
 }
 
+/// The kernel's average of stalls over ten seconds: kernel/sched/psi.c, `update_averages` and
+/// `calc_avgs`. A sample is taken every two seconds or later; periods that were missed count as
+/// without stalls, and the sample is over what is left of the time.
+#[derive(Default)]
+struct Average {
+    percentage: f64,
+    /// Time of the last sample, and the total of stalls at that time.
+    sampled_ns: u64,
+    stalled_ns: u64,
+}
+
+impl Average {
+    const PERIOD_NS: u64 = 2 * SECOND_NS;
+    /// `EXP_10s` over `FIXED_1`.
+    const DECAY: f64 = 1677.0 / 2048.0;
+
+    fn update(&mut self, now_ns: u64, stalled_ns: u64) {
+        let since_ns = now_ns - self.sampled_ns;
+        if since_ns < Average::PERIOD_NS {
+            return;
+        }
+        let missed = since_ns / Average::PERIOD_NS - 1;
+        let period_ns = since_ns - missed * Average::PERIOD_NS;
+        let sample = (100.0 * (stalled_ns - self.stalled_ns) as f64 / period_ns as f64).min(100.0);
+        let before = self.percentage * Average::DECAY.powf(missed as f64);
+        *self = Average { percentage: before * Average::DECAY + sample * (1.0 - Average::DECAY), sampled_ns: now_ns, stalled_ns };
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,6 +156,19 @@ mod tests {
         assert!(task.is_awake(77, 0) && !task.is_awake(69, 1));
         task.killed();
         assert_eq!(task.stall_ms(1510 * MS, 86 * MS), 0);
+    }
+
+    /// Half of two seconds in stalls: 50 % of the weight 371/2048. Eight seconds later, of which
+    /// three periods were missed, four times the decay is left.
+    #[test]
+    fn stalls_are_averaged_as_the_kernel_does() {
+        let mut average = Average::default();
+        average.update(1999 * MS, 1000 * MS);
+        assert_eq!(average.percentage, 0.0);
+        average.update(2000 * MS, 1000 * MS);
+        assert!((average.percentage - 50.0 * 371.0 / 2048.0).abs() < 1e-9);
+        average.update(10_000 * MS, 1000 * MS);
+        assert!((average.percentage - 50.0 * 371.0 / 2048.0 * (1677.0f64 / 2048.0).powi(4)).abs() < 1e-9);
     }
 
     /// A victim of 0 s ends at 300 ms. The driver waits for that; lmkd, whose timeout is 100 ms,

@@ -6,8 +6,14 @@ use super::reclaim::free;
 use super::record::Counts;
 use swaplab_apps::{Pressure, Scanned, Watermark};
 
-/// The present state; `stall_ms` are the memory stalls of the last second.
-pub fn now(frames: &Frames, swap: &SwapEntries, stall_ms: u64, counts: &Counts, page_bytes: u64) -> Pressure {
+/// Memory stalls: those of the last second, and the kernel's average in percent.
+pub struct Stalls {
+    pub last_second_ms: u64,
+    pub full_avg10: f64,
+}
+
+/// The present state.
+pub fn now(frames: &Frames, swap: &SwapEntries, stalls: Stalls, counts: &Counts, page_bytes: u64) -> Pressure {
     let kb = |pages: usize| pages as u64 * (page_bytes / 1024);
     let (free, marks) = (free(frames, swap), [frames.marks.min, frames.marks.low, frames.marks.high]);
     let slots = swap.capacity.unwrap_or(0);
@@ -17,7 +23,8 @@ pub fn now(frames: &Frames, swap: &SwapEntries, stall_ms: u64, counts: &Counts, 
         anon_kb: kb(frames.in_use.pages - frames.in_use.file),
         watermark: Watermark::breached(free as u64, marks.map(|mark| mark as u64)),
         scanned: Some(Scanned { direct: counts.scanned_direct, background: counts.scanned - counts.scanned_direct }),
-        stall_ms,
+        stall_ms: stalls.last_second_ms,
+        full_avg10: stalls.full_avg10,
         file_refaults_kb: kb(counts.file_refaults as usize),
         swap_total_kb: kb(slots as usize),
         swap_free_kb: kb(slots.saturating_sub(swap.used()) as usize),
