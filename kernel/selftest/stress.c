@@ -55,7 +55,7 @@ static int run_process(int process, long operations)
 {
 	struct memory m = { .process = process, .pages = option("mb", 20) * 256 };
 	long threads = option("threads", 3);
-	pthread_t handles[16];
+	pthread_t handles[16], watcher;
 	struct thread workers[16];
 
 	m.base = mmap(NULL, m.pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -65,7 +65,7 @@ static int run_process(int process, long operations)
 	m.locks = locked(m.pages / BLOCK_PAGES * sizeof(*m.locks));
 	m.disk = open("/dev/ram0", O_RDWR | O_DIRECT | O_CLOEXEC);
 	m.pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-	m.zeroing = -1;
+	m.exposed = -1;
 	m.slots = option("swaplab.base_kib", 0) / 4;
 	m.slots_end = m.slots + option("swaplab.nvm_kib", 0) / 4;
 	for (long i = 0; i < m.pages / BLOCK_PAGES; i++)
@@ -76,8 +76,11 @@ static int run_process(int process, long operations)
 		workers[i] = (struct thread){ &m, mix(option("seed", 1) * 1000 + process * 16 + i), operations };
 		pthread_create(&handles[i], NULL, work, &workers[i]);
 	}
+	pthread_create(&watcher, NULL, watch, &m);
 	for (long i = 0; i < threads; i++)
 		pthread_join(handles[i], NULL);
+	m.finished = true;
+	pthread_join(watcher, NULL);
 	for (long i = 0; i < m.pages; i++)
 		check_page(&m, i, true, "end");
 	if (m.operations != threads * operations)
