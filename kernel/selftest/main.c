@@ -197,8 +197,7 @@ int main(void)
 		{ "devices", test_devices }, { "micro", test_micro }, { "stress", test_stress },
 		{ "promote", test_promote }, { "program", test_program },
 	};
-	const char *wanted;
-	bool ran = false;
+	const char *wanted, *ran = NULL;
 
 	mkdir("/proc", 0755);
 	mkdir("/sys", 0755);
@@ -218,10 +217,10 @@ int main(void)
 	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
 		if (!strcmp(wanted, tests[i].name)) {
 			tests[i].run();
-			ran = true;
+			ran = tests[i].name;
 		}
-	expect(ran, "test= names no test");
-	printf("%s %s failures %d at %lu ns\n", failures ? "FAILED" : "PASSED", wanted, failures,
+	expect(ran != NULL, "test= names no test");
+	printf("%s %s failures %d at %lu ns\n", failures ? "FAILED" : "PASSED", ran ? ran : "nothing", failures,
 	       (unsigned long)now_ns());
 	fflush(stdout);
 	reboot(RB_POWER_OFF);

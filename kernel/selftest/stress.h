@@ -8,6 +8,7 @@
 #include "selftest.h"
 
 #define BLOCK_PAGES	32
+#define CONTENDED_PAGES	4
 #define WORDS		(PAGE / 8)
 
 /*
@@ -26,7 +27,9 @@ struct memory {
 	int disk;			/* for direct I/O; each process has its own part */
 	int pagemap;			/* /proc/self/pagemap */
 	uint64_t slots, slots_end;	/* page frames of /dev/nvm */
-	atomic_long zeroing;		/* first page of the block that zero_block() is at, or -1 */
+	atomic_long exposed;		/* first page of the block that is being dropped, or -1 */
+	atomic_long rounds;		/* of the watcher over such a block */
+	atomic_bool finished;		/* ends the watcher */
 	atomic_long operations;
 	atomic_long bad;
 };
@@ -45,6 +48,12 @@ void fill_page(struct memory *m, long page);
 /* Report a page with wrong content; exact also checks the count. */
 void check_page(struct memory *m, long page, bool exact, const char *where);
 void report_bad(struct memory *m, long page, const char *where, int word, uint64_t found);
+
+/*
+ * A thread that reads the exposed block again and again, so that its processor's TLB has the pages
+ * while they are unmapped.
+ */
+void *watch(void *memory);
 
 /* Perform one random operation. */
 void stress_operation(struct memory *m, uint64_t random, char *scratch);

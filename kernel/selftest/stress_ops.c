@@ -98,6 +98,53 @@ static void peek(struct memory *m, long page)
 	}
 }
 
+void *watch(void *memory)
+{
+	struct memory *m = memory;
+	long first;
+
+	while (!m->finished) {
+		first = m->exposed;
+		if (first < 0) {
+			usleep(500);
+			continue;
+		}
+		peek(m, first);
+		atomic_fetch_add(&m->rounds, 1);
+	}
+	return NULL;
+}
+
+/* Let the watcher read the block from now on; returns once it has, or after a while. */
+static void expose(struct memory *m, long first)
+{
+	long rounds = m->rounds;
+
+	m->exposed = first;
+	for (int i = 0; i < 20 && m->rounds < rounds + 2; i++)
+		usleep(500);
+}
+
+/*
+ * Threads that count on the same few pages and swap them out: while one copies a page for its write,
+ * the others copy it, free its slot, swap it out and map it again. No count may be lost.
+ */
+static void contend(struct memory *m, uint64_t random)
+{
+	long page = m->pages - 1 - random % CONTENDED_PAGES;
+	_Atomic uint64_t *words = page_words(m, page);
+
+	lock_block(m, page, false);
+	for (int i = 0; i < 8; i++) {
+		madvise(words, PAGE, MADV_PAGEOUT);
+		if (words[0] != page_identity(m, page))
+			report_bad(m, page, "contend", 0, words[0]);
+		atomic_fetch_add(&words[2], 1);
+		atomic_fetch_add(&m->counts[page], 1);
+	}
+	unlock_block(m, page);
+}
+
 static void direct_io(struct memory *m, long page, char *scratch)
 {
 	off_t at = ((long)m->process * 256 + page % 256) * PAGE;
@@ -167,13 +214,19 @@ static void protect_page(struct memory *m, long page)
 	check_page(m, page, true, "mprotect write");
 }
 
-/* Drop a whole block: a large batch of unmapped pages before the TLB flush. */
+/*
+ * Drop a whole block: a large batch of unmapped pages before the TLB flush. Until then the watcher
+ * may read the pages, but not what another page writes into their slots.
+ */
 static void drop_block(struct memory *m, long page)
 {
 	long first = page / BLOCK_PAGES * BLOCK_PAGES, end = first + BLOCK_PAGES;
 
+	madvise(m->base + first * PAGE, BLOCK_PAGES * PAGE, MADV_PAGEOUT);
+	expose(m, first);
 	if (madvise(m->base + first * PAGE, BLOCK_PAGES * PAGE, MADV_DONTNEED))
 		report_bad(m, page, "MADV_DONTNEED", 0, errno);
+	m->exposed = -1;
 	for (long i = first; i < end; i++) {
 		if (page_words(m, i)[0] || page_words(m, i)[WORDS - 1])
 			report_bad(m, i, "MADV_DONTNEED", 0, page_words(m, i)[0]);
@@ -230,12 +283,12 @@ static void zero_block(struct memory *m, long page)
 	char *start = m->base + first * PAGE;
 
 	madvise(start, BLOCK_PAGES * PAGE, MADV_PAGEOUT);
-	m->zeroing = first;
+	m->exposed = first;
 	usleep(1000);
 	memset(start, 0, BLOCK_PAGES * PAGE);
 	madvise(start, BLOCK_PAGES * PAGE, MADV_PAGEOUT);
 	usleep(5000);
-	m->zeroing = -1;
+	m->exposed = -1;
 	for (long i = first; i < first + BLOCK_PAGES; i++) {
 		for (int k = 0; k < WORDS; k++)
 			if (page_words(m, i)[k]) {
@@ -299,7 +352,7 @@ void stress_operation(struct memory *m, uint64_t random, char *scratch)
 	bool exclusive = kind >= 34 && kind < 58;
 
 	if (kind >= 58) {	/* no lock */
-		run = m->zeroing;
+		run = m->exposed;
 		peek(m, run < 0 ? page : run);
 		return;
 	}
@@ -308,6 +361,10 @@ void stress_operation(struct memory *m, uint64_t random, char *scratch)
 		/* EINVAL: another thread has locked a page of the range */
 		if (madvise(m->base + page * PAGE, run * PAGE, MADV_PAGEOUT) && errno != EINVAL)
 			report_bad(m, page, "MADV_PAGEOUT", 0, errno);
+		return;
+	}
+	if (kind < 2) {
+		contend(m, random >> 40);
 		return;
 	}
 	lock_block(m, page, exclusive);
