@@ -8,7 +8,7 @@
  *   gcc -O2 -shared -fPIC -o mapped_reads.so mapped_reads.c
  *   qemu-system-aarch64 ... -plugin ./mapped_reads.so,start=0x50000000,bytes=0x8000000,cache_kib=512
  *
- * Written for the plugin interface of QEMU 7.2 (version 1), whose functions are
+ * Written for versions 1 and 2 of QEMU's plugin interface, whose functions are
  * declared here because Debian does not package their header.
  */
 #include <inttypes.h>
@@ -39,7 +39,15 @@ bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr *hwaddr);
 uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *hwaddr);
 bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
 
+/* QEMU reads it once the plugin is loaded: 1 up to QEMU 8.2, 2 or more from 9.0, which has scoreboards. */
 int qemu_plugin_version = 1;
+void *qemu_plugin_scoreboard_new(size_t size) __attribute__((weak));
+
+static void __attribute__((constructor)) choose_version(void)
+{
+	if (qemu_plugin_scoreboard_new)
+		qemu_plugin_version = 2;
+}
 
 #define NO_REGISTERS	0
 #define READ_AND_WRITE	3	/* With reads alone, 7.2 reports only stores. */
