@@ -1,4 +1,5 @@
-//! The records that the guest writes to the console, one per line. Times are in ns.
+//! The records that the guest writes to the console, one per line. Times are in the unit that ends
+//! their name; the ages of generations are in ms.
 
 use crate::counters::{self, Counts, Totals};
 use crate::plan::Plan;

@@ -65,7 +65,8 @@ impl Memory {
     }
 
     /// Whether a task has reclaimed for itself since the last check; none if nobody has reclaimed
-    /// and no file page has refaulted, so that nothing may be killed.
+    /// and no file page has refaulted, so that nothing may be killed. `Some(false)` where scans
+    /// are not counted: an app may be killed then, but not for direct reclaim.
     fn reclaims_directly(&mut self, seen: &Pressure) -> Option<bool> {
         let refaulted = std::mem::replace(&mut self.last_refaults_kb, seen.file_refaults_kb) != seen.file_refaults_kb;
         let Some(now) = seen.scanned else { return Some(false) };
@@ -85,7 +86,9 @@ impl Memory {
             return growth + self.carried;
         }
         let windows = since_ns / WINDOW_NS;
-        // Thrashing above the limit did not lead to a kill: it is carried over to the next window.
+        // The thrashing of the last window is carried over whole if it reached the limit, for it
+        // did not lead to a kill. It is halved for each window that has ended if it was lower, or
+        // if more than one has.
         let halved = growth.checked_shr(u32::try_from(windows).unwrap_or(u32::MAX)).unwrap_or(0);
         self.carried = if windows > 1 || growth < self.limit { halved } else { growth };
         (self.window_ns, self.refaults_kb, self.file_kb) = (Some(now_ns), seen.file_refaults_kb, seen.file_kb);
