@@ -89,9 +89,9 @@ pub trait Policy: Sized + Send + 'static {
 macro_rules! export_policy {
     ($($policy:ty),+ $(,)?) => {
         #[unsafe(no_mangle)]
-        pub extern "C" fn swaplab_policies() -> *const $crate::abi::Library {
-            static POLICIES: &[$crate::abi::Table] = &[$($crate::abi::Table::of::<$policy>()),+];
-            static LIBRARY: $crate::abi::Library = $crate::abi::Library::of(POLICIES);
+        pub extern "C" fn swaplab_policies() -> *const $crate::abi::Exports {
+            static POLICIES: &[$crate::abi::PolicyTable] = &[$($crate::abi::PolicyTable::of::<$policy>()),+];
+            static LIBRARY: $crate::abi::Exports = $crate::abi::Exports::of(POLICIES);
             &LIBRARY
         }
     };
