@@ -51,8 +51,9 @@ def _table(rows: Sequence[Labelled]) -> Table:
         texts += [text_of_number(paging.copied_pages), text_of_number(paging.direct_reads)]
         texts += [text_of_number(None if size is None else size * MIB) for size in (paging.swap_in_bytes, paging.swap_out_bytes)]
         cells.append([Cell(entry.label), *map(Cell, texts)])
-    runs = max(entry.row.seeds for entry in rows)
-    return Table(f"Every design ({plural(runs, 'run')} each)", columns, cells)
+    fewest, most = min(entry.row.seeds for entry in rows), max(entry.row.seeds for entry in rows)
+    runs = plural(most, "run") if fewest == most else f"{number(fewest)} to {plural(most, 'run')}"
+    return Table(f"Every design ({runs} each)", columns, cells)
 
 
 def _counters(rows: Sequence[Labelled]) -> Table:
