@@ -7,6 +7,7 @@ use crate::spec::Collection;
 use crate::DeviceSpec;
 use swaplab_vocab::{Kind, Parameter, Params, Result};
 
+/// Of both options, the first choice is the default, and the others are names of ends of a range.
 const RATES: Parameter = Parameter::new(
     "rates",
     Kind::Choice(&["usual", "slow", "fast"]),
@@ -38,11 +39,13 @@ pub struct Options {
 
 impl Options {
     pub fn of(params: &Params) -> Options {
-        let choice = |parameter: &Parameter, ends: [&'static str; 2]| {
-            let chosen = if params.has(parameter.name) { params.choice(parameter.name) } else { 0 };
-            chosen.checked_sub(1).map(|at| ends[at])
+        let end = |parameter: &Parameter| match parameter.kind {
+            Kind::Choice(choices) if params.has(parameter.name) => {
+                Some(params.choice(parameter.name)).filter(|at| *at > 0).map(|at| choices[at])
+            }
+            _ => None,
         };
-        Options { rates: choice(&RATES, ["slow", "fast"]), gc: choice(&GC, ["fast", "slow"]) }
+        Options { rates: end(&RATES), gc: end(&GC) }
     }
 
     /// The spec with these options. Its name says them.

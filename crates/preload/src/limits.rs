@@ -46,7 +46,7 @@ fn check(new: *const rlimit) -> c_int {
 }
 
 /// Perform `prlimit` for the program.
-fn change(pid: pid_t, resource: c_int, new: *const rlimit, old: *mut rlimit) -> c_int {
+fn get_and_set(pid: pid_t, resource: c_int, new: *const rlimit, old: *mut rlimit) -> c_int {
     // SAFETY: the program's own system call, with its own arguments.
     let kernel = |new: *const rlimit, old: *mut rlimit| unsafe { libc::syscall(libc::SYS_prlimit64, pid, resource, new, old) as c_int };
     let own = pid == 0 || pid == std::process::id() as pid_t;
@@ -83,40 +83,40 @@ fn change(pid: pid_t, resource: c_int, new: *const rlimit, old: *mut rlimit) -> 
 /// As for the system call.
 #[no_mangle]
 pub unsafe extern "C" fn prlimit(pid: pid_t, resource: c_int, new: *const rlimit, old: *mut rlimit) -> c_int {
-    change(pid, resource, new, old)
+    get_and_set(pid, resource, new, old)
 }
 
 /// # Safety
 /// As for the system call.
 #[no_mangle]
 pub unsafe extern "C" fn prlimit64(pid: pid_t, resource: c_int, new: *const rlimit, old: *mut rlimit) -> c_int {
-    change(pid, resource, new, old)
+    get_and_set(pid, resource, new, old)
 }
 
 /// # Safety
 /// As for the system call.
 #[no_mangle]
 pub unsafe extern "C" fn setrlimit(resource: c_int, new: *const rlimit) -> c_int {
-    change(0, resource, new, std::ptr::null_mut())
+    get_and_set(0, resource, new, std::ptr::null_mut())
 }
 
 /// # Safety
 /// As for the system call.
 #[no_mangle]
 pub unsafe extern "C" fn setrlimit64(resource: c_int, new: *const rlimit) -> c_int {
-    change(0, resource, new, std::ptr::null_mut())
+    get_and_set(0, resource, new, std::ptr::null_mut())
 }
 
 /// # Safety
 /// As for the system call.
 #[no_mangle]
 pub unsafe extern "C" fn getrlimit(resource: c_int, old: *mut rlimit) -> c_int {
-    change(0, resource, std::ptr::null(), old)
+    get_and_set(0, resource, std::ptr::null(), old)
 }
 
 /// # Safety
 /// As for the system call.
 #[no_mangle]
 pub unsafe extern "C" fn getrlimit64(resource: c_int, old: *mut rlimit) -> c_int {
-    change(0, resource, std::ptr::null(), old)
+    get_and_set(0, resource, std::ptr::null(), old)
 }
