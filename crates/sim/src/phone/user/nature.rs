@@ -82,9 +82,9 @@ mod tests {
         assert!(of.anon.contains(&3999) && of.write_share == 0.3);
         let steady = |lasting: f64| {
             let natures = Natures::new(&plan, &layout, lasting);
-            let op = |number: u32, page: PageId| natures.op(&plan, number, page, 2 + u64::from(number % 2), of);
+            let op = |number: u32, page: PageId| natures.op(&plan, number, page, [Salt::Start, Salt::Foreground][number as usize % 2], of);
             let mut ops = Vec::new();
-            natures.ops(&plan, 1, 70..3999, 3, of, &mut ops);
+            natures.ops(&plan, 1, 70..3999, Salt::Foreground, of, &mut ops);
             assert!((70..3999).map(|page| op(1, page)).eq(ops));
             let uses: Vec<usize> = (0..4000).map(|page| (0..20).filter(|number| op(*number, page).is_write()).count()).collect();
             let share = |of: usize| uses.iter().filter(|count| **count == of).count() as f64 / 4000.0;
