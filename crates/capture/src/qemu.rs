@@ -1,6 +1,6 @@
-//! The used part of QEMU's plugin API, versions 1 and 2, declared by hand and looked up in the running
-//! QEMU at run time. It cannot be linked, because this crate is also part of the Python extension,
-//! which is not loaded by QEMU.
+//! The used part of QEMU's plugin API, versions 1 and 2, declared by hand and looked up in the
+//! running QEMU at run time. It cannot be linked, because this crate is also part of the Python
+//! extension, which is not loaded by QEMU.
 
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
 

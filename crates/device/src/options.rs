@@ -1,7 +1,7 @@
 //! Options of a device: the other end of the range of its rates, and garbage collection. Published
-//! rates of one kind of device differ. Its spec has the usual ones in `[time]`, which are one end of
-//! their range, and the other end in `[slow]` or in `[fast]`, so that a conclusion can be drawn again
-//! at the other end.
+//! rates of one kind of device differ. Its spec has the usual ones in `[time]`, which are one end
+//! of their range, and the other end in `[slow]` or in `[fast]`, so that a conclusion can be drawn
+//! again at the other end.
 
 use crate::spec::Collection;
 use crate::DeviceSpec;

@@ -175,9 +175,9 @@ pub struct VmRun {
     /// Upper bound of the time by which each pause between two launches (`think`) is lengthened at
     /// random, so that seeds differ.
     pub shift: Span,
-    /// Time from the return to the home screen to the next launch. Linux 6.12 decides by list lengths that are two to
-    /// four seconds old, so after a shorter time it does not see the pages that the last launch
-    /// moved.
+    /// Time from the return to the home screen to the next launch. Linux 6.12 decides by list
+    /// lengths that are two to four seconds old, so after a shorter time it does not see the pages
+    /// that the last launch moved.
     pub think: Span,
     /// Memory of a process that stands in for the system's processes and uses it every
     /// `system_period`; `0` for none.

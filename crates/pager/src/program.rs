@@ -160,8 +160,8 @@ mod tests {
         assert_eq!(reason_for("itself", b"#!\n"), None);
     }
 
-    /// The result of `unreachable` for a set-uid file of another user. `None` if this process cannot
-    /// give a file away.
+    /// The result of `unreachable` for a set-uid file of another user. `None` if this process
+    /// cannot give a file away.
     fn reason_for_set_uid(name: &str, content: &[u8]) -> Option<Option<Unreachable>> {
         let path = std::env::temp_dir().join(format!("swaplab-program-{}-{name}", std::process::id()));
         std::fs::write(&path, content).unwrap();

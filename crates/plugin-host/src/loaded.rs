@@ -90,8 +90,8 @@ impl LoadedPolicy {
 /// # Safety
 /// `host` is what [`LoadedPolicy::with`] made, during its call.
 unsafe extern "C" fn release(host: *mut Host, page: u32) {
-    // SAFETY: the caller's promise; the plugin runs on this thread alone and holds no reference into
-    // either.
+    // SAFETY: the caller's promise; the plugin runs on this thread alone and holds no reference
+    // into either.
     let (host, call) = unsafe { (&mut *host, &mut *(*host).context.cast::<Call>()) };
     // SAFETY: null or the pages that `call_to_release` holds for as long as the call.
     let Some(pages) = (unsafe { call.pages.as_mut() }) else {

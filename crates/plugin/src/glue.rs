@@ -72,7 +72,8 @@ unsafe fn guarded<T>(host: *mut Host, call: impl FnOnce() -> T) -> Option<T> {
 }
 
 /// # Safety
-/// As [`PolicyTable::build`] says: `setup`, `host` and one value per parameter, valid for this call.
+/// As [`PolicyTable::build`] says: `setup`, `host` and one value per parameter, valid for this
+/// call.
 unsafe extern "C" fn build<P: Policy>(setup: *const Setup, values: *const Text, host: *mut Host) -> *mut c_void {
     keep_panics();
     // SAFETY: the runner gives as many values as the table lists parameters.

@@ -37,8 +37,8 @@ pub unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, o
     }
 }
 
-/// Interposes older functions that set a handler. The C library's do not call `sigaction` by name, so
-/// they would replace the handler of dispatched system calls.
+/// Interposes older functions that set a handler. The C library's do not call `sigaction` by name,
+/// so they would replace the handler of dispatched system calls.
 macro_rules! handlers {
     ($($name:ident: $text:literal, $flags:expr;)*) => {$(
         /// # Safety
@@ -108,8 +108,8 @@ type Pointer = *mut c_void;
 /// Create a thread by `create`. Dispatch is switched on in it before `routine` runs.
 ///
 /// # Safety
-/// `create` either creates a thread that calls its routine with its argument once, or returns another
-/// value than 0.
+/// `create` either creates a thread that calls its routine with its argument once, or returns
+/// another value than 0.
 unsafe fn create_dispatched<R>(routine: Routine<R>, argument: Pointer, create: impl FnOnce(Routine<R>, Pointer) -> c_int) -> c_int {
     crate::state::run_before_a_thread();
     if !is_on() || !crate::state::READY.load(Ordering::Relaxed) {

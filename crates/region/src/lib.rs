@@ -41,8 +41,8 @@ pub unsafe extern "C" fn swaplab_region_new(
         Ok(region) => Box::into_raw(Box::new(region)),
         Err(reason) => {
             if !error.is_null() {
-                // SAFETY: zeros are written first, as the caller's buffer of `error_bytes` bytes may
-                // be uninitialized.
+                // SAFETY: zeros are written first, as the caller's buffer of `error_bytes` bytes
+                // may be uninitialized.
                 let buffer = unsafe {
                     error.write_bytes(0, error_bytes);
                     std::slice::from_raw_parts_mut(error.cast(), error_bytes)

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 pub type PageId = u32;
 
 /// The number of pages that a trace may name (4 TiB of 4 KiB pages, less one page). A packed
-/// [`Access`] keeps two bits for the operation, and an import's map of pages needs room for an index
-/// plus one in the other 30.
+/// [`Access`] keeps two bits for the operation, and an import's map of pages needs room for an
+/// index plus one in the other 30.
 pub const MAX_PAGES: usize = (1 << 30) - 1;
 
 /// The operation of a reference.

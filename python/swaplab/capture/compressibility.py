@@ -25,8 +25,8 @@ PRESENT, OF_FILE = 1 << 63, 1 << 61
 
 
 def anonymous_pages(pid: int) -> list[int]:
-    """List the addresses of a process's resident anonymous memory, in pieces of 4 KiB. Raises BadInput without the
-    process, NotSupported without permission.
+    """List the addresses of a process's resident anonymous memory, in pieces of 4 KiB. Raises
+    BadInput without the process, NotSupported without permission.
     """
     addresses: list[int] = []
     try:

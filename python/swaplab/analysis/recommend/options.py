@@ -82,11 +82,11 @@ def _joined(tried: Iterable[Option]) -> Iterator[Option]:
 
 
 def _units(row: Row, document: Document, each_draw: bool) -> dict[str, dict[str, float]]:
-    """Collect the figures of a row by unit and by the outcome's path; on a kernel, the mean delay of
-    each app, as its other figures are not known by app.
+    """Collect the figures of a row by unit and by the outcome's path; on a kernel, the mean delay
+    of each app, as its other figures are not known by app.
 
-    A figure that a seed lacks is missing for that seed: the row's mean in its place would be evidence
-    that nobody measured.
+    A figure that a seed lacks is missing for that seed: the row's mean in its place would be
+    evidence that nobody measured.
     """
     row_figures = {outcome.path: value for outcome in OUTCOMES if (value := outcome.value(row)) is not None}
     if row.kernel is not None and row.kernel.by_app_ms:

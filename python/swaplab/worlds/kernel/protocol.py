@@ -100,8 +100,8 @@ class Stage:
     killer: LowMemoryKiller
     steering: Steering
     recording: events.Recording | None = None
-    #: Apps that the kernel has killed since the end of the warm-up: those that SIGKILL ended and that
-    #: neither the low-memory killer, the limit on cached apps nor `launch` killed.
+    #: Apps that the kernel has killed since the end of the warm-up: those that SIGKILL ended and
+    #: that neither the low-memory killer, the limit on cached apps nor `launch` killed.
     kernel_killed: int = 0
     turn: int = 0
     began: float = field(default_factory=time.monotonic)
@@ -129,8 +129,8 @@ class Stage:
         return {"at_ns": self.since_start(time.monotonic()), **sizes, "pool_bytes": self.area.pool_bytes(), "live": alive, **totals}
 
     def ranked(self) -> list[tuple[int, Process]]:
-        """Return the live apps with Android's `oom_score_adj` in its order: 0 in the foreground, then
-        the previous app, then cached apps by recency.
+        """Return the live apps with Android's `oom_score_adj` in its order: 0 in the foreground,
+        then the previous app, then cached apps by recency.
         """
         live = [process for process in sorted(self.processes, key=lambda used: -used.last_used) if process.alive]
         first = 0 if live and live[0].last_used == self.turn else 1

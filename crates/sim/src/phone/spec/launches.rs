@@ -31,8 +31,8 @@ impl Sequence {
     }
 
     /// The planned time in seconds from the first counted launch, or from the boot if all launches
-    /// are counted, to the end of the last use. Figures of a run count from the end of the warm-up's
-    /// last launch on, which is earlier by one pause.
+    /// are counted, to the end of the last use. Figures of a run count from the end of the
+    /// warm-up's last launch on, which is earlier by one pause.
     pub fn counted_seconds(&self) -> f64 {
         let from_ns = self.launches.get(self.warm_up).filter(|_| self.warm_up > 0).map_or(0, |launch| launch.at_ns);
         self.launches.last().map_or(0.0, |last| (last.at_ns + last.foreground_ns - from_ns) as f64 / 1e9)

@@ -1,7 +1,7 @@
 """Samples of the kernel's counters. The difference of two samples is the activity between them.
 
-/proc/vmstat counts for the whole machine. Version 1 control groups do not count swap-ins, so a run's
-traffic is taken from the machine's counters. It is correct if no other program swaps;
+/proc/vmstat counts for the whole machine. Version 1 control groups do not count swap-ins, so a
+run's traffic is taken from the machine's counters. It is correct if no other program swaps;
 `others_swapping` says whether another swap area was active. Stalls are those of the group if it has
 a memory.pressure file, otherwise those of the machine; `pressure_scope` says which.
 """
