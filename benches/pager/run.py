@@ -174,7 +174,7 @@ def steady(table: Table, arguments: argparse.Namespace) -> list[str]:
         lines.append(f"| {share} % | {row} | {zram:.0f} | {DRAM} + {nvm:.0f} MiB | {DRAM} + {pool:.0f} MiB | {pool / nvm:.2f} |")
     lines += [
         "",
-        "Break-even price: NVM at this price a byte, DRAM's being 1, makes both cost the same in memory; cheaper NVM favours Direct Read.",
+        "Break-even price: NVM at this price a byte, DRAM's being 1, makes both cost the same in memory; cheaper NVM favors Direct Read.",
         "",
     ]
     return lines
@@ -203,7 +203,7 @@ def costs(table: Table) -> list[str]:
     ]
     rows = [
         (
-            "Direct Read fault, with the neighbours that it maps, over a zRAM swap-in",
+            "Direct Read fault, with the neighbors that it maps, over a zRAM swap-in",
             fault["nvm-direct"] / fault["zram-lz4"],
             "0.20",
             fault["nvm-direct"],

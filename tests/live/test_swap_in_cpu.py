@@ -26,7 +26,7 @@ def swapped_kib() -> int:
 
 
 @pytest.mark.parametrize("algorithm", ["lz4", "lzo-rle"])
-def test_the_modelled_time_of_a_swap_in_is_the_kernels(pages: list[bytes], algorithm: str) -> None:  # noqa: F811
+def test_the_modeled_time_of_a_swap_in_is_the_kernels(pages: list[bytes], algorithm: str) -> None:  # noqa: F811
     content = [page for page in pages if page != page[:8] * 512] * COPIES
     size = len(content) * mmap.PAGESIZE
     memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -53,8 +53,8 @@ def test_the_modelled_time_of_a_swap_in_is_the_kernels(pages: list[bytes], algor
             spent.append((times[0], times[1]))
     constants = {name: constant for name, constant in tomllib.loads(SPEC.read_text())["cpu"].items() if name != "source"}
     cost = {name: constant["value"] if isinstance(constant, dict) else constant for name, constant in constants.items()}
-    modelled = cost["fault_ns"] + cost["swap_in_ns"] + cost[f"decompress_{algorithm.replace('-', '_')}_ns"]
+    modeled = cost["fault_ns"] + cost["swap_in_ns"] + cost[f"decompress_{algorithm.replace('-', '_')}_ns"]
     # Interruptions only add time, so compare the lower quartile of each kind, as in test_zram_cpu.
     swapped, resident = (sorted(side)[PASSES // 4] for side in zip(*spent, strict=True))
-    print(f"{algorithm} swap-in: measured {swapped - resident:.0f} ns a page, modelled {modelled}")
-    assert modelled == pytest.approx(swapped - resident, rel=0.15)
+    print(f"{algorithm} swap-in: measured {swapped - resident:.0f} ns a page, modeled {modeled}")
+    assert modeled == pytest.approx(swapped - resident, rel=0.15)

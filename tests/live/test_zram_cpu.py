@@ -41,7 +41,7 @@ def batches(content: list[bytes]) -> list[memoryview]:
 
 
 @pytest.mark.parametrize("algorithm", ["lzo-rle", "lz4"])
-def test_the_modelled_time_is_the_kernels(zram: Path, pages: list[bytes], algorithm: str) -> None:  # noqa: F811
+def test_the_modeled_time_is_the_kernels(zram: Path, pages: list[bytes], algorithm: str) -> None:  # noqa: F811
     if algorithm not in (zram / "comp_algorithm").read_text().replace("[", "").replace("]", "").split():
         pytest.skip(f"this kernel's zram has no {algorithm}")
     content = [page for page in pages if page != page[:8] * 512][: 16 * BATCH]
@@ -75,7 +75,7 @@ def test_the_modelled_time_is_the_kernels(zram: Path, pages: list[bytes], algori
 
 
 def compare(algorithm: str, spent: dict[str, list[tuple[float, float]]]) -> None:
-    """Compare modelled and measured times in ns per page, from passes with and without the work.
+    """Compare modeled and measured times in ns per page, from passes with and without the work.
 
     Interruptions only add time to a pass. So the lower quartile of each kind of pass, not of their
     differences, is the time on an idle machine.
@@ -83,12 +83,12 @@ def compare(algorithm: str, spent: dict[str, list[tuple[float, float]]]) -> None
     constants = tomllib.loads(SPEC.read_text())["cpu"]
     for work, times in spent.items():
         real, base = (sorted(side)[PASSES // 4] for side in zip(*times, strict=True))
-        measured, modelled = real - base, constants[f"{work}_{algorithm.replace('-', '_')}_ns"]["value"]
-        print(f"{algorithm} {work}: measured {measured:.0f} ns a page, modelled {modelled}")
-        assert modelled == pytest.approx(measured, rel=0.15), work
+        measured, modeled = real - base, constants[f"{work}_{algorithm.replace('-', '_')}_ns"]["value"]
+        print(f"{algorithm} {work}: measured {measured:.0f} ns a page, modeled {modeled}")
+        assert modeled == pytest.approx(measured, rel=0.15), work
 
 
-def test_the_modelled_time_of_zstd_is_the_librarys(pages: list[bytes]) -> None:  # noqa: F811
+def test_the_modeled_time_of_zstd_is_the_librarys(pages: list[bytes]) -> None:  # noqa: F811
     try:
         zstd = ctypes.CDLL("libzstd.so.1")
     except OSError:

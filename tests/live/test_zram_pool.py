@@ -1,4 +1,4 @@
-"""Compares the modelled pool of zram with the kernel's statistics, for the same pages and each
+"""Compares the modeled pool of zram with the kernel's statistics, for the same pages and each
 algorithm that both have.
 """
 
@@ -62,13 +62,13 @@ def pages() -> list[bytes]:
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_the_modelled_pool_is_the_kernels(zram: Path, pages: list[bytes], algorithm: str) -> None:
+def test_the_modeled_pool_is_the_kernels(zram: Path, pages: list[bytes], algorithm: str) -> None:
     if algorithm not in (zram / "comp_algorithm").read_text().replace("[", "").replace("]", "").split():
         pytest.skip(f"this kernel's zram has no {algorithm}")
     kernel = stored(zram, algorithm, pages)
     sizes = _core.compressed_sizes(b"".join(pages))
     others = [by_algorithm[ALGORITHMS.index(algorithm)] for by_algorithm in sizes if by_algorithm is not None]
-    modelled = _core.pool_bytes(others)
-    print(f"{algorithm}: kernel {kernel['used']:,} bytes, modelled {modelled:,}, compressed {kernel['compressed']:,} and {sum(others):,}")
+    modeled = _core.pool_bytes(others)
+    print(f"{algorithm}: kernel {kernel['used']:,} bytes, modeled {modeled:,}, compressed {kernel['compressed']:,} and {sum(others):,}")
     assert kernel["same"] == len(sizes) - len(others)
-    assert modelled == pytest.approx(kernel["used"], rel=0.05)
+    assert modeled == pytest.approx(kernel["used"], rel=0.05)

@@ -220,5 +220,5 @@ def test_dry_runs_and_refusals_need_no_phone(tmp_path: Path):
     with pytest.raises(BadInput, match="expected one for target adb"):
         kernel.run([two], Options(target="adb"))
     for target in ("phone:1", "ssh:", "ssh:-oProxyCommand=x", "local:1", "uml"):
-        with pytest.raises(BadInput, match="expected local, ssh:HOST, adb or adb:SERIAL"):
+        with pytest.raises(BadInput, match=f"^run.kernel.target: '{target}'; expected local, ssh:HOST, adb or adb:SERIAL"):
             kernel.run([wanted], Options(target=target))

@@ -101,6 +101,13 @@ def test_there_is_a_section_per_world_and_workload() -> None:
         report.sections(d.document([]))
 
 
+def test_the_numbers_of_runs_of_programs_are_a_range_if_they_differ() -> None:
+    for seeds, title in (((1, 1), "1 run each"), ((3, 3), "3 runs each"), ((3, 1), "1 to 3 runs each")):
+        rows = [d.program_row(design, 10).model_copy(update={"seeds": count}) for design, count in zip("ab", seeds, strict=True)]
+        [section] = report.sections(d.document(rows, machine=d.HOST))
+        assert section.tables[0].caption == f"Every design ({title})"
+
+
 def test_rows_of_two_kinds_are_marked() -> None:
     [section] = report.sections(d.document([d.kernel_row("zram", 30), d.kernel_row("nvm", 10, kind="emulated")], machine=d.HOST))
     assert "upper bound" in section.evidence[0] and section.kinds == ["measured", "emulated"]

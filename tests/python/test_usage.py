@@ -36,7 +36,7 @@ COMMANDS = sorted(
         ),
         *("list", "schema", "doctor", "kernel", "kernel ab", "kernel build", "kernel list", "kernel remove"),
         *("papers", "papers ablation", "papers check", "papers energy", "papers nvm-cache", "papers sensitivity"),
-        *("trace", "trace analyze", "trace anonymise", "trace capture", "trace convert", "trace fit", "trace fit app", "trace fit phone"),
+        *("trace", "trace analyze", "trace anonymize", "trace capture", "trace convert", "trace fit", "trace fit app", "trace fit phone"),
         *("trace gen", "trace import", "trace info", "trace merge", "trace mrc", "trace sample-compressibility", "trace slice"),
     ]
 )

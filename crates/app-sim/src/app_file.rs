@@ -16,7 +16,8 @@ pub struct AppFile {
 }
 
 impl AppFile {
-    /// Map the file at `path`, which is written first unless it exists with the right size.
+    /// Map the file at `path`. It is written first, over what is there, unless a file of the right
+    /// size exists.
     pub fn open(shape: &Shape, path: &Path) -> io::Result<AppFile> {
         write_data(shape, path)?;
         let file = File::open(path)?;
@@ -31,7 +32,8 @@ impl AppFile {
     }
 }
 
-/// Write an app's file, unless it exists with the right size.
+/// Write an app's file, unless a file of the right size exists. A file of another size is
+/// overwritten.
 pub fn write_data(shape: &Shape, path: &Path) -> io::Result<()> {
     let pages = shape.file_pages();
     if std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == pages * PAGE as u64) {

@@ -12,7 +12,8 @@ use swaplab_vocab::Result;
 struct Options {
     #[command(flatten)]
     feature: Feature,
-    /// The file with the file-backed pages, which is written unless it exists.
+    /// The file with the file-backed pages. It is written, over what is there, unless a file of the
+    /// right size exists.
     #[arg(long, default_value = "swaplab-app.data")]
     data: PathBuf,
 }

@@ -55,7 +55,7 @@ impl Price {
 
 /// Idle power in watts: of the whole device, and per byte in use.
 #[derive(Clone, Copy, Debug)]
-struct Rest {
+struct IdlePower {
     device: f64,
     per_byte: f64,
 }
@@ -68,11 +68,11 @@ pub struct Device {
     /// Time of a read and of a write while the queue is full, in nanoseconds of the device's time.
     time: [Price; 2],
     /// Cost in nanoseconds of an empty place in the queue during reads, and during writes.
-    place: [f64; 2],
+    empty_place_ns: [f64; 2],
     /// Number of operations that are served in parallel.
     depth: u64,
     /// Energy of a read and of a write in picojoules, and idle power; `None` if the spec has none.
-    energy: Option<([Price; 2], Rest)>,
+    energy: Option<([Price; 2], IdlePower)>,
 }
 
 /// The time of an operation on a page.
@@ -99,19 +99,19 @@ impl Device {
                 let ddr = Ddr::of(&spec)?;
                 let time = [Price::linear(|b| ddr.t_rd(b) * 1e9), Price::linear(|b| ddr.t_wr(b, Mode::Physical) * 1e9)];
                 let energy = [Price::linear(|b| ddr.read_j(b) * 1e12), Price::linear(|b| ddr.write_j(b, Mode::Physical) * 1e12)];
-                (time, Some((energy, Rest { device: 0.0, per_byte: ddr.idle_w(1) })))
+                (time, Some((energy, IdlePower { device: 0.0, per_byte: ddr.idle_w(1) })))
             }
             (false, true, false) => {
                 let emmc = Emmc::of(&spec)?;
                 let physical = Mode::Physical;
                 let time = [Price::linear(|b| emmc.t_rd(b, physical) * 1e9), Price::linear(|b| emmc.t_wr(b, physical) * 1e9)];
                 let energy = [Price::linear(|b| emmc.read_j(b, physical) * 1e12), Price::linear(|b| emmc.write_j(b, physical) * 1e12)];
-                (time, Some((energy, Rest { device: emmc.idle_w(), per_byte: 0.0 })))
+                (time, Some((energy, IdlePower { device: emmc.idle_w(), per_byte: 0.0 })))
             }
             (false, false, true) => {
                 let time = [timing(&spec, Direction::Read)?, timing(&spec, Direction::Write)?];
-                let energy = match (work(&spec, Direction::Read, time[0])?, work(&spec, Direction::Write, time[1])?) {
-                    (Some(read), Some(write)) => Some(([read, write], rest(&spec)?)),
+                let energy = match (energy(&spec, Direction::Read, time[0])?, energy(&spec, Direction::Write, time[1])?) {
+                    (Some(read), Some(write)) => Some(([read, write], idle_power(&spec)?)),
                     (None, None) => None,
                     _ => return Err(BadInput::new(spec.name, "energy of only one direction", "energy of reads and of writes")),
                 };
@@ -120,8 +120,8 @@ impl Device {
             _ => return Err(BadInput::new(spec.name, "none or several of [time], [ddr], [emmc]", "one of them")),
         };
         let depth = depth(&spec)?;
-        let place = [place(&spec, Direction::Read, time[0]), place(&spec, Direction::Write, time[1])];
-        Ok(Device { spec, attachment, time, place, depth, energy })
+        let empty_place_ns = [empty_place_ns(&spec, Direction::Read, time[0]), empty_place_ns(&spec, Direction::Write, time[1])];
+        Ok(Device { spec, attachment, time, empty_place_ns, depth, energy })
     }
 
     /// Number of operations that the device serves in parallel (docs/models/queue.md).
@@ -132,8 +132,8 @@ impl Device {
     /// The times of a page's read and write, for a model of the queue (docs/models/queue.md).
     pub fn service(&self) -> [Service; 2] {
         [0, 1].map(|direction| {
-            let (price, place) = (self.time[direction], self.place[direction]);
-            let alone = price.of(PAGE_SIZE) as f64 + place * (self.depth - 1) as f64;
+            let (price, empty_place_ns) = (self.time[direction], self.empty_place_ns[direction]);
+            let alone = price.of(PAGE_SIZE) as f64 + empty_place_ns * (self.depth - 1) as f64;
             let transfer = (price.of(2 * PAGE_SIZE) - price.of(PAGE_SIZE)) as f64;
             Service { own: Nanos((alone - transfer).max(0.0).round() as u64), transfer: Nanos(transfer as u64) }
         })
@@ -142,18 +142,18 @@ impl Device {
     /// Time that `operations` simultaneous reads take in addition to the sum of
     /// [`read_time`](Device::read_time), because places of the queue stay empty in the last round.
     pub fn read_slack(&self, operations: u64) -> Nanos {
-        self.slack(self.place[0], operations)
+        self.slack(self.empty_place_ns[0], operations)
     }
 
     /// As [`read_slack`](Device::read_slack), for writes.
     pub fn write_slack(&self, operations: u64) -> Nanos {
-        self.slack(self.place[1], operations)
+        self.slack(self.empty_place_ns[1], operations)
     }
 
-    fn slack(&self, place: f64, operations: u64) -> Nanos {
+    fn slack(&self, empty_place_ns: f64, operations: u64) -> Nanos {
         match operations % self.depth {
             0 => Nanos(0),
-            taken => Nanos(rounded(place * (self.depth - taken) as f64)),
+            taken => Nanos(rounded(empty_place_ns * (self.depth - taken) as f64)),
         }
     }
 
@@ -179,7 +179,7 @@ impl Device {
 
     /// Idle power in watts with `bytes` in use; `None` if the spec has no energy constants.
     pub fn idle_watts(&self, bytes: u64) -> Option<f64> {
-        self.energy.map(|(_, rest)| rest.device + rest.per_byte * bytes as f64)
+        self.energy.map(|(_, idle)| idle.device + idle.per_byte * bytes as f64)
     }
 }
 
@@ -194,7 +194,7 @@ fn depth(spec: &DeviceSpec) -> Result<u64> {
 
 /// The part of an operation that overlaps with others, divided by the queue depth: the fixed cost
 /// without the transfer of its bytes, because the bus serves one transfer at a time.
-fn place(spec: &DeviceSpec, direction: Direction, time: Price) -> f64 {
+fn empty_place_ns(spec: &DeviceSpec, direction: Direction, time: Price) -> f64 {
     let bandwidth = direction.key(["time.read_bytes_per_s", "time.write_bytes_per_s"]);
     let transfer = spec.get(bandwidth).map_or(0.0, |rate| time.included as f64 * 1e9 / rate);
     (time.start - transfer).max(0.0)
@@ -217,14 +217,14 @@ fn timing(spec: &DeviceSpec, direction: Direction) -> Result<Price> {
     };
     let page = price.start + price.per_byte * PAGE_SIZE as f64;
     if page > SLOWEST_PAGE_NS {
-        let found = format!("{} takes {:.3e} s per page", iops.split('_').next().unwrap_or(iops), page * 1e-9);
+        let found = format!("{} takes {:?} s per page", iops.split('_').next().unwrap_or(iops), (page * 1e-6).round() / 1e3);
         return Err(BadInput::new(spec.name.as_str(), found, format!("{} s at most", SLOWEST_PAGE_NS * 1e-9)));
     }
     Ok(price)
 }
 
 /// The energy of one direction, from the power during the operation or from the energy per byte.
-fn work(spec: &DeviceSpec, direction: Direction, time: Price) -> Result<Option<Price>> {
+fn energy(spec: &DeviceSpec, direction: Direction, time: Price) -> Result<Option<Price>> {
     let power = direction.key(["energy.read_mw", "energy.write_mw"]);
     let per_byte = direction.key(["energy.read_pj_per_byte", "energy.write_pj_per_byte"]);
     match (spec.get(power), spec.get(per_byte)) {
@@ -235,10 +235,10 @@ fn work(spec: &DeviceSpec, direction: Direction, time: Price) -> Result<Option<P
     }
 }
 
-fn rest(spec: &DeviceSpec) -> Result<Rest> {
+fn idle_power(spec: &DeviceSpec) -> Result<IdlePower> {
     match (spec.get("energy.idle_mw"), spec.get("energy.idle_mw_per_gib")) {
-        (Some(milliwatts), None) => Ok(Rest { device: milliwatts * 1e-3, per_byte: 0.0 }),
-        (None, Some(per_gib)) => Ok(Rest { device: 0.0, per_byte: per_gib * 1e-3 / (1u64 << 30) as f64 }),
+        (Some(milliwatts), None) => Ok(IdlePower { device: milliwatts * 1e-3, per_byte: 0.0 }),
+        (None, Some(per_gib)) => Ok(IdlePower { device: 0.0, per_byte: per_gib * 1e-3 / (1u64 << 30) as f64 }),
         _ => Err(BadInput::new(spec.name.as_str(), "not one of energy.idle_mw and energy.idle_mw_per_gib", "one of the two")),
     }
 }
@@ -340,8 +340,8 @@ mod tests {
         assert!(message("read_bytes_per_s = 1").contains("time.read_iops and time.read_latency_ns are absent"));
         assert!(message("read_iops = 1\nread_latency_ns = 1\nread_bytes_per_s = 1").contains("are both given"));
         assert!(message("read_iops = 0\nread_bytes_per_s = 1").contains("time.read_iops = 0"));
-        assert!(message("read_iops = 0.05\nread_bytes_per_s = 1e9").contains("time.read takes 2.000e1 s per page; expected 10 s at most"));
-        assert!(message("read_latency_ns = 0\nread_bytes_per_s = 100").contains("time.read takes 4.096e1 s per page"));
+        assert!(message("read_iops = 0.05\nread_bytes_per_s = 1e9").contains("time.read takes 20.0 s per page; expected 10 s at most"));
+        assert!(message("read_latency_ns = 0\nread_bytes_per_s = 100").contains("time.read takes 40.96 s per page"));
         assert!(message(&format!("{TIME}[energy]\nsource = 'hand'\nread_mw = 200")).contains("only one direction"));
         assert!(message(&format!("{TIME}[energy]\nsource = 'hand'\nread_mw = 200\nwrite_mw = 2")).contains("energy.idle_mw"));
         assert!(Device::new(DeviceSpec::parse("my.toml", "what = 'x'\nattachment = 'bus'").unwrap()).is_err());

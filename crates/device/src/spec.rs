@@ -16,7 +16,7 @@ pub const KEYS: &[(&str, &str)] = &[
     ("time.read_bytes_per_s", "bandwidth of a long read"),
     ("time.write_bytes_per_s", "bandwidth of a long write"),
     ("time.queue_depth", "operations served in parallel, at which the rates above hold"),
-    // The other end of the bracket of the rates above, with `rates=slow` or `rates=fast`
+    // The other end of the range of the rates above, with `rates=slow` or `rates=fast`
     ("slow.read_iops", "random 4 KiB reads a second, slow end"),
     ("slow.write_iops", "random 4 KiB writes a second, slow end"),
     ("slow.read_bytes_per_s", "bandwidth of a long read, slow end"),

@@ -66,6 +66,11 @@ pub struct Span(String);
 const UNITS: [(&str, f64); 7] = [("min", 60.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9), ("s", 1.0), ("h", 3600.0), ("d", 86_400.0)];
 
 impl Span {
+    /// No time, written `0`.
+    pub fn zero() -> Span {
+        Span("0".into())
+    }
+
     pub fn parse(text: &str) -> Result<Span> {
         seconds(text).map(|_| Span(text.trim().into()))
     }

@@ -124,7 +124,7 @@ pub enum Unmanaged {
     /// Do not start it.
     #[default]
     Refuse,
-    /// Run it with all its memory, and print a warning.
+    /// Run it without the pager, with as much DRAM as it takes, and print a warning.
     Warn,
 }
 
@@ -172,11 +172,12 @@ pub struct VmRun {
     /// Speed of the modeled core in billions of instructions per second. Device times are
     /// multiplied by it, resulting times divided.
     pub gips: f64,
-    /// Maximum random shift of a think time, drawn per seed.
+    /// Upper bound of the time by which each pause between two launches (`think`) is lengthened at
+    /// random, so that seeds differ.
     pub shift: Span,
-    /// Time between home and the next launch. Linux 6.12 decides by list lengths that are two to
-    /// four seconds old, so after a shorter time it does not see the pages that the last launch
-    /// moved.
+    /// Time from the return to the home screen to the next launch. Linux 6.12 decides by list
+    /// lengths that are two to four seconds old, so after a shorter time it does not see the pages
+    /// that the last launch moved.
     pub think: Span,
     /// Memory of a process that stands in for the system's processes and uses it every
     /// `system_period`; `0` for none.

@@ -21,7 +21,9 @@ pub struct Limits {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Background {
-    /// Interval between garbage collections of a background app; 0 for none.
+    /// Interval between garbage collections of a background app; 0 for none. This is the simpler
+    /// of two models of collections, at fixed times and without a heap that grows; the other is
+    /// `heap`.
     pub gc_every: Span,
     /// Share of its anonymous pages that a collection reads, the hottest first.
     pub gc_share: f64,
@@ -51,7 +53,7 @@ pub(crate) fn is_default<T: Default + PartialEq>(table: &T) -> bool {
 
 impl Default for Background {
     fn default() -> Background {
-        let never = || Span::parse("0").expect("zero is a time");
+        let never = Span::zero;
         Background {
             gc_every: never(),
             gc_share: 0.0,
@@ -66,7 +68,8 @@ impl Default for Background {
     }
 }
 
-/// The managed heap of apps and its garbage collections. Without allocation there is none.
+/// The managed heap of apps and its garbage collections, which happen when the heap has grown.
+/// Without allocation there is none. `background.gc_every` is a simpler model of collections.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Heap {
@@ -100,7 +103,7 @@ impl Default for Heap {
             min_free: Mib(2.0),
             max_free: Mib(8.0),
             foreground_growth: 1.0,
-            collect_after: Span::parse("0").expect("zero is a time"),
+            collect_after: Span::zero(),
         }
     }
 }
@@ -130,23 +133,27 @@ pub struct Services {
 
 impl Default for Services {
     fn default() -> Services {
-        let never = || Span::parse("0").expect("zero is a time");
+        let never = Span::zero;
         Services { restart: false, sticky: 0, restart_share: 0.3, every: never(), share: 0.0, daemons_every: never(), daemons_share: 0.0 }
     }
 }
 
-/// Which pages of a cached app are paged out. `aosp` follows the rules of AOSP's
-/// `CachedAppOptimizer`: anonymous pages are paged out and file pages made cold; only the latter
-/// while less than 20 % of swap is free. An app with few anonymous pages, or few changes, is passed
-/// over.
+/// Which pages of a cached app are paged out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compact {
+    /// None.
     #[default]
     Off,
+    /// Its file pages.
     File,
+    /// Its anonymous pages.
     Anon,
+    /// Both.
     Full,
+    /// By the rules of AOSP's `CachedAppOptimizer`: anonymous pages are paged out and file pages
+    /// made cold; only the latter while less than 20 % of swap is free. An app with few anonymous
+    /// pages, or few changes, is passed over.
     Aosp,
 }
 
@@ -164,7 +171,7 @@ pub struct Proactive {
 
 impl Default for Proactive {
     fn default() -> Proactive {
-        Proactive { every: Span::parse("0").expect("zero is a time"), ratio: 0.0005, threshold: 0.001 }
+        Proactive { every: Span::zero(), ratio: 0.0005, threshold: 0.001 }
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use swaplab_experiment::{FirstTouch, Mapping};
 use swaplab_policy::{Costs, PolicySpec};
 use swaplab_sim::replay::{lru_curve, replay, Delivery, Options, PointSpec, Subject};
-use swaplab_trace::tools::{anonymise, merge, slice, Slice};
+use swaplab_trace::tools::{anonymize, merge, slice, Slice};
 use swaplab_trace::{analyze, export, launches, Block, Step, Trace};
 use swaplab_vocab::{Memory, Result};
 
@@ -31,7 +31,7 @@ pub fn exercise(trace: &Trace, folder: &Path) {
         accepted(export::convert(trace, format, &out, &mut quiet));
     }
     accepted(slice(trace, &Slice { from: 1, count: Some(100), app: None }, &rewritten, &mut quiet));
-    accepted(anonymise(trace, 7, &rewritten, &mut quiet));
+    accepted(anonymize(trace, 7, &rewritten, &mut quiet));
     accepted(merge(&[("a", trace), ("b", trace)], 3, &rewritten, &mut quiet));
     accepted(lru_curve(trace, Mapping::Follow, 1.0, &mut quiet));
     let point = |policy: &str| PointSpec {
@@ -57,13 +57,13 @@ pub fn read(trace: &Trace) -> Result<()> {
             Step::Accesses(run) => Some(run),
             Step::Mark(_) => None,
         });
-        let (mut references, mut marks) = (0, 0);
+        let (mut references, mut run_count) = (0, 0);
         for run in runs {
             references += run.len();
-            marks += 1;
+            run_count += 1;
             assert!(run.iter().all(|access| (access.page() as usize) < pages));
         }
-        assert_eq!((references, marks), (block.accesses.len(), block.marks.len() + 1));
+        assert_eq!((references, run_count), (block.accesses.len(), block.marks.len() + 1));
     }
     Ok(())
 }

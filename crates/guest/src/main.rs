@@ -2,8 +2,8 @@
 //! host makes) and turns the machine off. It also starts itself with a role, as an app or the
 //! system process. It is statically linked, so that the guest needs no C library and no shell.
 //!
-//! It writes records to the console, each as one line of JSON after [`report::MARK`]. All other
-//! lines are the kernel's.
+//! It writes records to the console, each as one line of JSON after [`report::RECORD_PREFIX`]. All
+//! other lines are the kernel's.
 
 mod app;
 mod cgroup;

@@ -1,4 +1,5 @@
-//! The records that the guest writes to the console, one per line. Times are in ns.
+//! The records that the guest writes to the console, one per line. Times are in the unit that ends
+//! their name; the ages of generations are in ms.
 
 use crate::counters::{self, Counts, Totals};
 use crate::plan::Plan;
@@ -10,7 +11,7 @@ use std::io::Write;
 use swaplab_vocab::Result;
 
 /// The prefix that distinguishes a record from the kernel's own lines.
-pub const MARK: &str = "@swaplab ";
+pub const RECORD_PREFIX: &str = "@swaplab ";
 
 /// A record.
 #[derive(Serialize)]
@@ -156,5 +157,5 @@ pub fn end(result: Result<()>) -> ! {
 pub fn write(record: &Record) {
     let text = serde_json::to_string(record).unwrap_or_default();
     let mut out = std::io::stdout().lock();
-    let _ = writeln!(out, "{MARK}{text}").and_then(|()| out.flush());
+    let _ = writeln!(out, "{RECORD_PREFIX}{text}").and_then(|()| out.flush());
 }

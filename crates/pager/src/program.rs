@@ -61,6 +61,12 @@ pub fn unreachable(path: &CStr) -> Option<Unreachable> {
 /// The same for one file, without following interpreters. Reads its beginning into `head`.
 fn inspect(path: &CStr, head: &mut [u8; 512]) -> rustix::io::Result<Option<Unreachable>> {
     let file = open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    pread(&file, &mut head[..], 0)?;
+    // The kernel ignores set-uid, set-gid and capabilities of a script; those of its interpreter
+    // count.
+    if head.starts_with(b"#!") {
+        return Ok(None);
+    }
     let stat = fstat(&file)?;
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let other_user = stat.st_mode & libc::S_ISUID != 0 && stat.st_uid != user;
@@ -71,10 +77,6 @@ fn inspect(path: &CStr, head: &mut [u8; 512]) -> rustix::io::Result<Option<Unrea
     let none: &mut [u8] = &mut [];
     if user != 0 && fgetxattr(&file, c"security.capability", none).is_ok_and(|len| len > 0) {
         return Ok(Some(Unreachable::Capabilities));
-    }
-    pread(&file, &mut head[..], 0)?;
-    if head.starts_with(b"#!") {
-        return Ok(None);
     }
     let half = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
     if !head.starts_with(b"\x7fELF") {
@@ -156,5 +158,25 @@ mod tests {
         assert_eq!(reason_for("of-static", format!("#!{}\n", path.display()).as_bytes()), Some(Unreachable::Static));
         std::fs::remove_file(path).unwrap();
         assert_eq!(reason_for("itself", b"#!\n"), None);
+    }
+
+    /// The result of `unreachable` for a set-uid file of another user. `None` if this process
+    /// cannot give a file away.
+    fn reason_for_set_uid(name: &str, content: &[u8]) -> Option<Option<Unreachable>> {
+        let path = std::env::temp_dir().join(format!("swaplab-program-{}-{name}", std::process::id()));
+        std::fs::write(&path, content).unwrap();
+        let given = std::os::unix::fs::chown(&path, Some(65_534), None).is_ok();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o4755)).unwrap();
+        let reason = unreachable(&CString::new(path.as_os_str().as_bytes()).unwrap());
+        std::fs::remove_file(path).unwrap();
+        given.then_some(reason)
+    }
+
+    #[test]
+    fn set_uid_counts_for_an_elf_file_and_not_for_a_script() {
+        let program = elf(2, MACHINE, &[1, libc::PT_INTERP]);
+        let Some(reason) = reason_for_set_uid("set-uid", &program) else { return eprintln!("skipped: not root") };
+        assert_eq!(reason, Some(Unreachable::SetUid));
+        assert_eq!(reason_for_set_uid("set-uid-script", b"#!/proc/self/exe\n"), Some(None));
     }
 }

@@ -1,8 +1,8 @@
 //! Policies from shared libraries: `./libmine.so:mine`. The library is opened by `libloading`; what
-//! it exports is the C interface of `swaplab_plugin::abi`. What a policy does is checked here, so
-//! that a slip ends the replay with one line: a page released that is not in memory, or when
-//! nothing may be released. What its machine code does can't be: a library is as trusted as a
-//! program.
+//! it exports is the C interface of `swaplab_plugin::abi`. Each release of a page is checked here:
+//! the page must be in memory, and the policy must have been asked by a call that permits releases.
+//! A violation ends the replay with one line. The library's machine code is not confined, so a user
+//! must trust a library as much as a program.
 
 mod loaded;
 
@@ -10,8 +10,8 @@ use libloading::{Library, Symbol};
 use loaded::LoadedFactory;
 use std::path::Path;
 use std::sync::Arc;
-use swaplab_plugin::abi::{self, Entry, Table, Text, SYMBOL, VERSION};
-use swaplab_policy::{Entry as PolicyEntry, FileKey, Info, PolicySpec, Signal};
+use swaplab_plugin::abi::{self, ExportFn, PolicyTable, Text, SYMBOL, VERSION};
+use swaplab_policy::{Entry, FileKey, Info, PolicySpec, Signal};
 use swaplab_vocab::{unknown_key, BadInput, Kind, Parameter, Result};
 
 /// The policy that `key` names in its library. The library stays loaded until the process ends.
@@ -19,11 +19,12 @@ pub fn load(key: &FileKey) -> Result<PolicySpec> {
     let place = key.file.as_str();
     // Without a folder in its name, a library would be looked for where the system keeps its own.
     let path = Path::new(place).canonicalize().map_err(|e| BadInput::io(place, e))?;
-    let not_one = |found: String| BadInput::new(place, found, "a policy library (docs/how-to/policy-author.md)");
-    // SAFETY: the user asks for this library's code to be run, initialisers included.
-    let library = unsafe { Library::new(&path) }.map_err(|e| not_one(one_line(&e)))?;
+    let no_policy_library = |found: String| BadInput::new(place, found, "a policy library (docs/how-to/policy-author.md)");
+    // SAFETY: the user asks for this library's code to be run, initializers included.
+    let library = unsafe { Library::new(&path) }.map_err(|e| no_policy_library(one_line(&e)))?;
     // SAFETY: a library that exports this name promises the type that goes with it.
-    let entry: Symbol<Entry> = unsafe { library.get(SYMBOL.as_bytes()) }.map_err(|_| not_one(format!("exports no function {SYMBOL}")))?;
+    let entry: Symbol<ExportFn> =
+        unsafe { library.get(SYMBOL.as_bytes()) }.map_err(|_| no_policy_library(format!("exports no function {SYMBOL}")))?;
     // SAFETY: as above; the function takes nothing.
     let exported = unsafe { entry() };
     std::mem::forget(library);
@@ -36,9 +37,9 @@ pub fn load(key: &FileKey) -> Result<PolicySpec> {
 /// What a library exports, if it speaks our version of the interface.
 ///
 /// # Safety
-/// `exported` is null or points to a constant [`abi::Library`], whose layout is ours if its version
+/// `exported` is null or points to a constant [`abi::Exports`], whose layout is ours if its version
 /// is.
-unsafe fn tables(place: &str, exported: *const abi::Library) -> Result<&'static [Table]> {
+unsafe fn tables(place: &str, exported: *const abi::Exports) -> Result<&'static [PolicyTable]> {
     if exported.is_null() {
         return Err(BadInput::new(place, "no policies", "a library that exports at least one"));
     }
@@ -58,19 +59,19 @@ unsafe fn tables(place: &str, exported: *const abi::Library) -> Result<&'static 
     })
 }
 
-fn of_tables(key: &FileKey, tables: &'static [Table]) -> Result<PolicySpec> {
-    let names: Vec<&str> = tables.iter().map(|t| text(t.key)).collect();
-    let Some(table) = tables.iter().find(|t| text(t.key) == key.name) else {
+fn of_tables(key: &FileKey, tables: &'static [PolicyTable]) -> Result<PolicySpec> {
+    let names = tables.iter().map(|table| text(&key.file, "the key of a policy", table.key)).collect::<Result<Vec<&str>>>()?;
+    let Some(table) = names.iter().position(|name| *name == key.name).map(|at| &tables[at]) else {
         return Err(match key.name.as_str() {
             "" => BadInput::new(&key.file, "no policy named", format!("{}:NAME, one of: {}", key.file, names.join(" "))),
             name => unknown_key(&key.file, "policy", name, names.iter().copied()),
         });
     };
     let entry = Box::leak(Box::new(entry(key, table)?));
-    PolicySpec::external(&key.text, &key.spec, entry, Arc::new(LoadedFactory { key: entry.key, table }))
+    PolicySpec::external(&key.text, &key.spec, entry, Arc::new(LoadedFactory { entry, table }))
 }
 
-fn entry(key: &FileKey, table: &'static Table) -> Result<PolicyEntry> {
+fn entry(key: &FileKey, table: &'static PolicyTable) -> Result<Entry> {
     let signal = match table.signal {
         0 => Signal::Exact,
         1 => Signal::ReferenceBit,
@@ -82,21 +83,28 @@ fn entry(key: &FileKey, table: &'static Table) -> Result<PolicyEntry> {
         // SAFETY: a constant of the library.
         count => unsafe { std::slice::from_raw_parts(table.parameters, count) },
     };
-    let parameters: Vec<Parameter> =
-        rows.iter().map(|p| Parameter::new(text(p.name), Kind::Text, text(p.default), text(p.meaning))).collect();
-    Ok(PolicyEntry {
+    let text = |what: &str, constant: Text| text(&key.text, what, constant);
+    let parameter = |p: &abi::Parameter| {
+        let name = text("the name of a parameter", p.name)?;
+        let [default, meaning] =
+            [("default", p.default), ("meaning", p.meaning)].map(|(of, constant)| text(&format!("the {of} of {name}"), constant));
+        Ok(Parameter::new(name, Kind::Text, default?, meaning?))
+    };
+    let parameters = rows.iter().map(parameter).collect::<Result<Vec<Parameter>>>()?;
+    Ok(Entry {
         key: format!("{}:{}", key.file, key.name).leak(),
-        what: text(table.what),
-        source: text(table.source),
+        what: text("its description", table.what)?,
+        source: text("its source", table.source)?,
         parameters: parameters.leak(),
         info: Info::online(signal),
     })
 }
 
-/// A text constant of a library.
-fn text(text: Text) -> &'static str {
+/// A text constant of a library, which is called `what` in the error for one that is not UTF-8.
+fn text(place: &str, what: &str, constant: Text) -> Result<&'static str> {
     // SAFETY: constants of a library live as long as it does, which is as long as the process.
-    std::str::from_utf8(unsafe { text.bytes() }).unwrap_or("?")
+    let bytes: &'static [u8] = unsafe { constant.bytes() };
+    std::str::from_utf8(bytes).map_err(|_| BadInput::new(place, format!("{what} is '{}'", bytes.escape_ascii()), "a text in UTF-8"))
 }
 
 fn one_line(error: &libloading::Error) -> String {
@@ -107,4 +115,17 @@ fn one_line(error: &libloading::Error) -> String {
         source = inner.source();
     }
     said.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_is_not_utf_8_is_refused_and_shown() {
+        let constant = |bytes: &'static [u8]| Text { start: bytes.as_ptr(), length: bytes.len() };
+        assert_eq!(text("libmine.so", "the key of a policy", constant("café".as_bytes())).unwrap(), "café");
+        let refused = text("libmine.so", "the key of a policy", constant(b"caf\xe9")).unwrap_err();
+        assert_eq!(refused.to_string(), r"libmine.so: the key of a policy is 'caf\xe9'; expected a text in UTF-8");
+    }
 }

@@ -2,19 +2,19 @@
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
-use swaplab_plugin::abi::{self, Host, Table, Text, NO_PAGE};
-use swaplab_policy::{Factory, PageView, Policy, Setup};
+use swaplab_plugin::abi::{self, Host, PolicyTable, Text, NO_PAGE};
+use swaplab_policy::{Entry, Factory, PageView, Policy, Setup};
 use swaplab_vocab::{BadInput, Op, PageId, Params, Result};
 
 pub struct LoadedFactory {
-    /// File and name.
-    pub key: &'static str,
-    pub table: &'static Table,
+    /// The policy's key, which is its file and name, and its parameters in the table's order.
+    pub entry: &'static Entry,
+    pub table: &'static PolicyTable,
 }
 
 impl Factory for LoadedFactory {
     fn build(&self, setup: &Setup, params: &Params) -> Result<Box<dyn Policy>> {
-        let mut guest = LoadedPolicy { table: self.table, state: null_mut(), failure: None };
+        let mut policy = LoadedPolicy { table: self.table, state: null_mut(), failure: None };
         let setup = abi::Setup {
             pages: setup.pages,
             frames: setup.frames,
@@ -24,31 +24,29 @@ impl Factory for LoadedFactory {
             file_write_ns: setup.costs.file_write_ns,
             seed: setup.seed,
         };
-        // SAFETY: constants of the library.
-        let names = (0..self.table.parameter_count).map(|i| unsafe { (*self.table.parameters.add(i)).name.bytes() });
-        let values: Vec<Text> = names.map(|name| Text::of(params.text(std::str::from_utf8(name).unwrap_or("?")))).collect();
+        let values: Vec<Text> = self.entry.parameters.iter().map(|parameter| Text::of(params.text(parameter.name))).collect();
         let build = self.table.build;
         // SAFETY: all that is given lives for the call, and there are as many values as parameters.
-        let state = guest.call(None, |host| unsafe { build(&setup, values.as_ptr(), host) });
-        guest.state = state;
-        match guest.failure.take() {
-            Some(why) => Err(BadInput::new(self.key, why, "a policy that can be built")),
-            None if state.is_null() => Err(BadInput::new(self.key, "built nothing", "a policy")),
-            None => Ok(Box::new(guest)),
+        let state = policy.call(None, |host| unsafe { build(&setup, values.as_ptr(), host) });
+        policy.state = state;
+        match policy.failure.take() {
+            Some(why) => Err(BadInput::new(self.entry.key, why, "a policy that can be built")),
+            None if state.is_null() => Err(BadInput::new(self.entry.key, "built nothing", "a policy")),
+            None => Ok(Box::new(policy)),
         }
     }
 }
 
 /// A policy of a library: its functions, and its state behind a pointer.
 pub struct LoadedPolicy {
-    table: &'static Table,
+    table: &'static PolicyTable,
     /// What the plugin's `build` returned; null before that, and if it failed.
     state: *mut c_void,
     failure: Option<String>,
 }
 
 // SAFETY: the interface asks for a state that may move between threads (`Policy: Send` on the
-// guest's side), and a `LoadedPolicy` alone holds it.
+// plugin's side), and a `LoadedPolicy` alone holds it.
 unsafe impl Send for LoadedPolicy {}
 
 /// The runner's side of one call, behind `Host::context`.
@@ -67,14 +65,14 @@ const _: () = {
 };
 
 impl LoadedPolicy {
-    /// Call the guest with the pages it may look at. Without any, it may not ask.
+    /// Call the plugin with the pages that it may read. Without `pages` it has no page to read.
     #[inline]
     fn call<T>(&mut self, pages: Option<&PageView>, call: impl FnOnce(*mut Host) -> T) -> T {
         let states = pages.map_or(&[][..], PageView::states);
         self.with(null_mut(), states.as_ptr(), states.len(), call)
     }
 
-    /// Call the guest with pages that it may release.
+    /// Call the plugin with pages that it may release.
     #[inline]
     fn call_to_release(&mut self, pages: &mut PageView, call: impl FnOnce(*mut Host)) {
         let (states, count) = (pages.states().as_ptr(), pages.len());
@@ -92,8 +90,8 @@ impl LoadedPolicy {
 /// # Safety
 /// `host` is what [`LoadedPolicy::with`] made, during its call.
 unsafe extern "C" fn release(host: *mut Host, page: u32) {
-    // SAFETY: the caller's promise; the guest runs on this thread alone and holds no reference into
-    // either.
+    // SAFETY: the caller's promise; the plugin runs on this thread alone and holds no reference
+    // into either.
     let (host, call) = unsafe { (&mut *host, &mut *(*host).context.cast::<Call>()) };
     // SAFETY: null or the pages that `call_to_release` holds for as long as the call.
     let Some(pages) = (unsafe { call.pages.as_mut() }) else {
@@ -117,7 +115,7 @@ unsafe extern "C" fn fail(host: *mut Host, why: Text) {
     call.failure.get_or_insert(why);
 }
 
-// After a failure the guest is not called again: the replay is about to end.
+// After a failure the plugin is not called again, because the replay is about to end.
 impl Policy for LoadedPolicy {
     #[inline]
     fn touch(&mut self, page: PageId, op: Op, pages: &PageView) {
@@ -169,7 +167,8 @@ impl Policy for LoadedPolicy {
         self.failure.clone()
     }
 
-    /// What a guest holds is its own; what it releases is checked as it does.
+    /// The interface has no function that checks a plugin's own state, and each release is checked
+    /// when it is made. So only a failure is reported.
     fn check(&self, _: &PageView) -> std::result::Result<(), String> {
         self.failure.clone().map_or(Ok(()), Err)
     }

@@ -1,14 +1,14 @@
 //! The C interface itself, version 1; `include/swaplab_policy.h` says the same to a C compiler. A
-//! library exports one symbol, `swaplab_policies`, a function without arguments that returns a
-//! [`Library`]. All that it points to lives as long as the library, which is never unloaded.
-//! Anything that changes the layout or the meaning of what stands here raises [`VERSION`].
+//! library exports one symbol, `swaplab_policies`, a function without arguments that returns
+//! [`Exports`]. All that it points to lives as long as the library, which is never unloaded. Any
+//! change to the layout or to the meaning of these types raises [`VERSION`].
 
 use std::ffi::c_void;
 
 pub const VERSION: u32 = 1;
-/// The exported function, of type [`Entry`].
+/// The exported function, of type [`ExportFn`].
 pub const SYMBOL: &str = "swaplab_policies";
-pub type Entry = unsafe extern "C" fn() -> *const Library;
+pub type ExportFn = unsafe extern "C" fn() -> *const Exports;
 
 /// UTF-8, not terminated.
 #[repr(C)]
@@ -43,21 +43,22 @@ impl Text {
     }
 }
 
-/// What a library has. `version` is read first; the rest only if it is [`VERSION`].
+/// The policies that a library exports. `version` is read first; the rest only if it is
+/// [`VERSION`].
 #[repr(C)]
-pub struct Library {
+pub struct Exports {
     pub version: u32,
     pub count: usize,
-    pub policies: *const Table,
+    pub policies: *const PolicyTable,
 }
 
 // SAFETY: a constant.
-unsafe impl Sync for Library {}
+unsafe impl Sync for Exports {}
 
 /// One policy. Functions take its state (what `build` returned) and must not let a panic or
 /// exception out: they call `Host::fail`.
 #[repr(C)]
-pub struct Table {
+pub struct PolicyTable {
     pub key: Text,
     pub what: Text,
     pub source: Text,
@@ -82,7 +83,7 @@ pub struct Table {
 }
 
 // SAFETY: a constant.
-unsafe impl Sync for Table {}
+unsafe impl Sync for PolicyTable {}
 
 pub const NO_PAGE: u32 = u32::MAX;
 
@@ -112,7 +113,7 @@ pub struct Setup {
 pub struct Host {
     /// The runner's own.
     pub context: *mut c_void,
-    /// One byte a page, see [`state`]. Read it anew after each release.
+    /// One byte per page, see [`state`]. Read the pointer again after each release.
     pub states: *const u8,
     pub pages: usize,
     /// The page leaves memory: allowed in `reclaim` and `insert`, for a page that is there.
@@ -121,7 +122,8 @@ pub struct Host {
     pub fail: unsafe extern "C" fn(host: *mut Host, why: Text),
 }
 
-/// Bits of a page's state.
+/// Bits of a page's state. The bits 4, 64 and 128 are used by the runner. A policy ignores them, as
+/// they may be set and their meaning may change.
 pub mod state {
     pub const RESIDENT: u8 = 1;
     /// Written since it was brought in.

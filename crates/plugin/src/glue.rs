@@ -1,7 +1,7 @@
 //! From the C interface to the trait: what [`export_policy!`](crate::export_policy) puts into a
 //! library for each policy.
 
-use crate::abi::{Host, Library, Setup, Table, Text, NO_PAGE, VERSION};
+use crate::abi::{Exports, Host, PolicyTable, Setup, Text, NO_PAGE, VERSION};
 use crate::{Op, Pages, Params, Policy};
 use std::cell::RefCell;
 use std::ffi::c_void;
@@ -20,15 +20,15 @@ fn keep_panics() {
     ONCE.call_once(|| std::panic::set_hook(Box::new(|panic| PANIC.with(|kept| *kept.borrow_mut() = Some(panic.to_string())))));
 }
 
-impl Library {
-    pub const fn of(policies: &'static [Table]) -> Library {
-        Library { version: VERSION, count: policies.len(), policies: policies.as_ptr() }
+impl Exports {
+    pub const fn of(policies: &'static [PolicyTable]) -> Exports {
+        Exports { version: VERSION, count: policies.len(), policies: policies.as_ptr() }
     }
 }
 
-impl Table {
-    pub const fn of<P: Policy>() -> Table {
-        Table {
+impl PolicyTable {
+    pub const fn of<P: Policy>() -> PolicyTable {
+        PolicyTable {
             key: Text::of(P::KEY),
             what: Text::of(P::WHAT),
             source: Text::of(P::SOURCE),
@@ -72,7 +72,8 @@ unsafe fn guarded<T>(host: *mut Host, call: impl FnOnce() -> T) -> Option<T> {
 }
 
 /// # Safety
-/// As [`Table::build`] says: `setup`, `host` and one value a parameter, for this call.
+/// As [`PolicyTable::build`] says: `setup`, `host` and one value per parameter, valid for this
+/// call.
 unsafe extern "C" fn build<P: Policy>(setup: *const Setup, values: *const Text, host: *mut Host) -> *mut c_void {
     keep_panics();
     // SAFETY: the runner gives as many values as the table lists parameters.

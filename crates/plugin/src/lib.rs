@@ -1,8 +1,9 @@
 //! Your own page-replacement policy in a shared library, in safe Rust: implement [`Policy`], name
 //! it in [`export_policy!`], build a `cdylib`, and give it to
-//! `swaplab replay --policy ./libmine.so:mine`. The trait says what `swaplab_policy::Policy` says
-//! to the policies that are compiled in, so a policy moves into the tree with little more than its
-//! header.
+//! `swaplab replay --policy ./libmine.so:mine`. The trait has the required methods of
+//! `swaplab_policy::Policy`, the trait of the policies that are compiled in, so a policy moves into
+//! the tree with little more than its header. It lacks that trait's optional methods, such as
+//! `resize`, `keep`, `set_swappable` and `gauges`.
 //!
 //! Between the two lies the C interface of [`abi`], so neither side must be built with the other's
 //! compiler.
@@ -31,7 +32,7 @@ pub enum Op {
 pub enum Signal {
     /// Every access, in order.
     Exact = 0,
-    /// One bit a page, set by an access, read and cleared when the hand passes.
+    /// One bit per page, set by an access, read and cleared when the hand passes.
     ReferenceBit = 1,
     /// Faults alone.
     FaultOnly = 2,
@@ -46,8 +47,8 @@ impl Parameter {
 
 /// A page-replacement policy. For each reference its runner calls either
 /// - [`touch`](Policy::touch): the page is in memory; or
-/// - [`miss`](Policy::miss), then, if there is no free frame, [`reclaim`](Policy::reclaim), then
-///   [`insert`](Policy::insert).
+/// - [`miss`](Policy::miss), then [`reclaim`](Policy::reclaim) as often as needed until a frame is
+///   free, then [`insert`](Policy::insert).
 ///
 /// A page leaves memory when the policy calls [`Pages::release`] on it, in `reclaim` or in
 /// `insert`, once. A panic ends the replay with its message.
@@ -83,14 +84,14 @@ pub trait Policy: Sized + Send + 'static {
     fn forget(&mut self, page: PageId);
 }
 
-/// Export one or more types that implement [`Policy`] from this library; once a library.
+/// Export one or more types that implement [`Policy`] from this library. Call it once per library.
 #[macro_export]
 macro_rules! export_policy {
     ($($policy:ty),+ $(,)?) => {
         #[unsafe(no_mangle)]
-        pub extern "C" fn swaplab_policies() -> *const $crate::abi::Library {
-            static POLICIES: &[$crate::abi::Table] = &[$($crate::abi::Table::of::<$policy>()),+];
-            static LIBRARY: $crate::abi::Library = $crate::abi::Library::of(POLICIES);
+        pub extern "C" fn swaplab_policies() -> *const $crate::abi::Exports {
+            static POLICIES: &[$crate::abi::PolicyTable] = &[$($crate::abi::PolicyTable::of::<$policy>()),+];
+            static LIBRARY: $crate::abi::Exports = $crate::abi::Exports::of(POLICIES);
             &LIBRARY
         }
     };

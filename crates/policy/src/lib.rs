@@ -115,8 +115,8 @@ pub trait Policy: Send {
     fn touch(&mut self, page: PageId, op: Op, pages: &PageView);
 
     /// References to resident pages in a row: to `first` and the pages after it, one for each of
-    /// `ops`. What all of these writes do shows in [`PageView`] before. For a policy to which the
-    /// order of these touches says nothing.
+    /// `ops`. [`PageView`] shows the effects of all these writes already before the first touch. A
+    /// policy whose state does not depend on the order of touches may handle them at once.
     fn touch_run(&mut self, first: PageId, ops: &[Op], pages: &PageView) {
         (first..).zip(ops).for_each(|(page, op)| self.touch(page, *op, pages));
     }
@@ -136,7 +136,7 @@ pub trait Policy: Send {
     }
 
     /// The kernel flushes the statistics of its control groups, as it does every two seconds.
-    fn sum_statistics(&mut self) {}
+    fn flush_statistics(&mut self) {}
 
     /// Release at least one resident page. `incoming` is the page whose fault needs the frame;
     /// `None` if no fault does.
@@ -156,7 +156,7 @@ pub trait Policy: Send {
     /// Whether anonymous pages can be swapped out from now on: they cannot without swap, nor while
     /// it is full. A policy that ignores this call releases such pages and gets them back through
     /// `keep`.
-    fn swappable(&mut self, _yes: bool) {}
+    fn set_swappable(&mut self, _swappable: bool) {}
 
     /// `page` no longer exists, because it was unmapped or its owner has exited: drop it and its
     /// history. It may be resident or not.

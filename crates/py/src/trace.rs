@@ -16,7 +16,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_convert, module)?)?;
     module.add_function(wrap_pyfunction!(trace_slice, module)?)?;
     module.add_function(wrap_pyfunction!(trace_merge, module)?)?;
-    module.add_function(wrap_pyfunction!(trace_anonymise, module)?)
+    module.add_function(wrap_pyfunction!(trace_anonymize, module)?)
 }
 
 /// Options for importing a trace, from JSON of the experiment's `Reading`.
@@ -124,7 +124,7 @@ fn trace_merge(
 
 #[pyfunction]
 #[pyo3(signature = (source, reading, seed, output, listener=None))]
-fn trace_anonymise(
+fn trace_anonymize(
     py: Python<'_>,
     source: PathBuf,
     reading: &str,
@@ -134,7 +134,7 @@ fn trace_anonymise(
 ) -> PyResult<String> {
     let reading = Reading::parse(reading).map_err(bad)?;
     py.detach(|| {
-        tools::anonymise(&*reading.open(&source, None)?, seed, &output, &mut progress(listener))?;
+        tools::anonymize(&*reading.open(&source, None)?, seed, &output, &mut progress(listener))?;
         info(&output)
     })
     .map_err(bad)

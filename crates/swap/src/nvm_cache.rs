@@ -58,7 +58,7 @@ pub static ENTRY: Entry = Entry {
                 flash_pages: 0,
                 readahead: readahead_of(params)?,
                 evicted: WriteRequests::of(params),
-                turned_away: WriteRequests::of(params),
+                rejected: WriteRequests::of(params),
             };
             Ok(Box::new(Area::new(setup.pages, size, backend)))
         },
@@ -85,7 +85,7 @@ struct NvmCache {
     /// Write requests of pages evicted from the NVM, and of pages that the NVM rejects. They are
     /// separate streams, so that only adjacent pages of the same stream are merged.
     evicted: WriteRequests,
-    turned_away: WriteRequests,
+    rejected: WriteRequests,
 }
 
 impl NvmCache {
@@ -134,7 +134,7 @@ impl Backend for NvmCache {
             self.write_nvm(page, slot, out);
         } else if !self.ask(page, slot, Op::Write, slots, out) {
             self.set_flash(slot, true);
-            self.turned_away.write(page, Medium::Flash, slot, Work::BlockRequest, out);
+            self.rejected.write(page, Medium::Flash, slot, Work::BlockRequest, out);
         }
         true
     }
@@ -153,7 +153,7 @@ impl Backend for NvmCache {
         } else {
             self.cache.look(slot);
             self.evicted.close();
-            self.turned_away.close();
+            self.rejected.close();
             let continues = along && out.steps.iter().any(|done| matches!(done.step, Step::Read { medium: Medium::Flash, .. }));
             if !continues {
                 out.cpu(page, Work::BlockRequest);
@@ -201,7 +201,7 @@ impl Backend for NvmCache {
         }
         if last_read.is_some() {
             self.evicted.close();
-            self.turned_away.close();
+            self.rejected.close();
         }
     }
 
@@ -245,9 +245,9 @@ impl Backend for NvmCache {
                 return Err(format!("slot {slot} is clean in the NVM and not on flash"));
             }
         }
-        for content in self.files.map_or(0, |of_swap| of_swap as usize)..self.place.len() {
+        for content in self.files.map_or(self.place.len(), |of_swap| of_swap as usize)..self.place.len() {
             let (held, place) = (self.cache.holds(content as PageId), self.place[content]);
-            if self.files.is_some() && (held != (place != NONE) || held && self.cache.is_dirty(content as PageId)) {
+            if held != (place != NONE) || held && self.cache.is_dirty(content as PageId) {
                 return Err(format!("content {content} of a file: in the NVM {held}, its place {place}"));
             }
         }

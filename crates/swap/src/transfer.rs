@@ -62,7 +62,8 @@ pub enum Work {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// `continues`: adjacent to the previous transfer, so that both are one request.
+    /// `continues`: part of the request of the previous transfer. The slots of a readahead window
+    /// are read by one request, even if there are holes between them.
     Read {
         medium: Medium,
         slot: Slot,

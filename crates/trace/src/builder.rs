@@ -3,11 +3,11 @@
 use crate::event::{Mark, Range};
 use crate::mappings::{Known, Mappings};
 use crate::meta::{App, FilePage, Kind, Meta, PageTable};
-use crate::page_map::{Named, PageMap, AHEAD, FETCHED, MOST_PAGES, WRITTEN};
+use crate::page_map::{Named, PageMap, AHEAD, FETCHED, WRITTEN};
 use crate::slt::{Codec, TraceWriter};
 use std::collections::HashMap;
 use std::path::Path;
-use swaplab_vocab::{Access, AppId, BadInput, Class, Op, PageId, Result};
+use swaplab_vocab::{Access, AppId, BadInput, Class, Op, PageId, Result, MAX_PAGES};
 
 pub struct TraceBuilder {
     writer: TraceWriter,
@@ -146,8 +146,8 @@ impl TraceBuilder {
 
     #[cold]
     fn first_touch(&mut self, app: AppId, number: u64) -> Result<()> {
-        if self.classes.len() == MOST_PAGES {
-            return Err(BadInput::new("pages", format!("more than {MOST_PAGES} distinct pages"), "a footprint below 4 TiB"));
+        if self.classes.len() == MAX_PAGES {
+            return Err(BadInput::new("pages", format!("more than {MAX_PAGES} distinct pages"), "a footprint below 4 TiB"));
         }
         self.classes.push(None);
         let given = if app == 0 { self.known.get(&number).copied() } else { None };

@@ -14,9 +14,6 @@ const DIRECT: u64 = 1 << 23;
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Entry(u32);
 
-/// Maximum number of pages: an index plus one must fit into 30 bits.
-pub const MOST_PAGES: usize = (1 << 30) - 1;
-
 /// The bits that each operation sets in an entry; a read sets none.
 const SEEN: [u32; 3] = [0, WRITTEN as u32, FETCHED as u32];
 pub const WRITTEN: u8 = 1;

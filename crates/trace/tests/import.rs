@@ -131,7 +131,7 @@ fn oracle_general_goes_and_comes_back() {
 }
 
 #[test]
-fn slices_merges_and_anonymised_copies() {
+fn slices_merges_and_anonymized_copies() {
     let folder = Folder::new();
     let text = b"page,op,app,class\n1,R,a,file\n2,W,b,anonymous\n3,R,a,shared\n2,R,b,anonymous\n1,W,a,file\n";
     folder.import("t.csv", text, &Options::default()).unwrap();
@@ -146,7 +146,7 @@ fn slices_merges_and_anonymised_copies() {
     assert_eq!(merged.meta.apps.iter().map(|a| a.name.as_str()).collect::<Vec<_>>(), ["a", "b", "a#2", "b#2"]);
     assert!(to_csv(&merged, &back)
         .starts_with("page,op,app,class\n1,R,a,file\n2,W,b,anonymous\n1,R,a#2,file\n2,W,b#2,anonymous\n3,R,a,shared\n"));
-    tools::anonymise(&trace, 1, &out, &mut |_, _| true).unwrap();
+    tools::anonymize(&trace, 1, &out, &mut |_, _| true).unwrap();
     let hidden = Trace::open(&out).unwrap();
     let (old, new) = (trace.page_table().unwrap(), hidden.page_table().unwrap());
     assert_eq!((&new.classes, &new.apps), (&old.classes, &old.apps));

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 /// per-page state is an array.
 pub type PageId = u32;
 
-/// A packed [`Access`] keeps two bits for the operation, so a trace may name at most this many
-/// pages (4 TiB of 4 KiB pages).
-pub const MAX_PAGES: usize = 1 << 30;
+/// The number of pages that a trace may name (4 TiB of 4 KiB pages, less one page). A packed
+/// [`Access`] keeps two bits for the operation, and an import's map of pages needs room for an
+/// index plus one in the other 30.
+pub const MAX_PAGES: usize = (1 << 30) - 1;
 
 /// The operation of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -34,27 +34,42 @@ pub fn check(crates: &Path) -> Vec<String> {
     let mut findings = Vec::new();
     let mut folders: Vec<_> = std::fs::read_dir(crates).expect("crates/").map(|f| f.expect("an entry of crates/").path()).collect();
     folders.sort();
+    let root: toml::Table =
+        std::fs::read_to_string(crates.join("../Cargo.toml")).expect("the root's manifest").parse().expect("a manifest in TOML");
+    let shared = root.get("workspace").and_then(|workspace| workspace.get("dependencies")?.as_table()).cloned().unwrap_or_default();
     for folder in folders.iter().filter(|f| f.join("Cargo.toml").is_file()) {
         let name = folder.file_name().expect("a folder's name").to_string_lossy().into_owned();
         let manifest: toml::Table =
             std::fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest").parse().expect("a manifest in TOML");
-        findings.extend(of_crate(&name, &manifest));
+        findings.extend(of_crate(&name, &manifest, &shared));
     }
     findings
 }
 
-fn of_crate(name: &str, manifest: &toml::Table) -> Vec<String> {
+/// Check the manifest of the crate in folder `name`. `shared` are the workspace's dependencies.
+fn of_crate(name: &str, manifest: &toml::Table, shared: &toml::Table) -> Vec<String> {
     let Some((_, allowed)) = ALLOWED.iter().find(|(krate, _)| *krate == name) else {
         return vec![format!("crates/{name}: not in the table of layers (crates/xtask/src/layers.rs)")];
     };
-    // Dependencies of tests are not restricted.
-    let dependencies =
-        ["dependencies", "build-dependencies"].into_iter().filter_map(|section| manifest.get(section)?.as_table()).flat_map(|t| t.keys());
-    dependencies
-        .filter_map(|key| key.strip_prefix("swaplab-"))
+    let targets = manifest.get("target").and_then(toml::Value::as_table).into_iter().flat_map(|targets| targets.values());
+    let places = std::iter::once(manifest).chain(targets.filter_map(toml::Value::as_table));
+    places
+        .flat_map(|place| {
+            // Dependencies of tests are not restricted.
+            ["dependencies", "build-dependencies"].into_iter().filter_map(|section| place.get(section)?.as_table()).flatten()
+        })
+        .map(|(key, dependency)| package(key, dependency, shared))
+        .filter_map(|package| package.strip_prefix("swaplab-"))
         .filter(|dependency| !allowed.contains(dependency))
         .map(|dependency| format!("crates/{name}/Cargo.toml: depends on '{dependency}'; allowed: {}", allowed.join(" ")))
         .collect()
+}
+
+/// The package of a dependency: its key, unless the dependency is renamed here or in the workspace.
+fn package<'a>(key: &'a str, dependency: &'a toml::Value, shared: &'a toml::Table) -> &'a str {
+    let renamed = |dependency: &'a toml::Value| dependency.get("package")?.as_str();
+    let of_workspace = dependency.get("workspace").and_then(|_| shared.get(key));
+    renamed(dependency).or_else(|| renamed(of_workspace?)).unwrap_or(key)
 }
 
 #[cfg(test)]
@@ -62,7 +77,28 @@ mod tests {
     use super::*;
 
     fn findings(name: &str, dependency: &str) -> Vec<String> {
-        of_crate(name, &format!("[dependencies]\n{dependency} = \"1\"").parse().unwrap())
+        of_manifest(name, &format!("[dependencies]\n{dependency} = \"1\""))
+    }
+
+    fn of_manifest(name: &str, manifest: &str) -> Vec<String> {
+        let shared = "swaplab-sim = { path = \"crates/sim\" }\nengine = { package = \"swaplab-sim\", path = \"crates/sim\" }";
+        of_crate(name, &manifest.parse().unwrap(), &shared.parse().unwrap())
+    }
+
+    #[test]
+    fn renamed_dependencies_and_those_of_one_target_are_found() {
+        let finding = ["crates/policy/Cargo.toml: depends on 'sim'; allowed: vocab"];
+        for manifest in [
+            "[dependencies]\nswaplab-sim.workspace = true",
+            "[dependencies]\nengine.workspace = true",
+            "[dependencies]\ns = { package = \"swaplab-sim\", path = \"../sim\" }",
+            "[build-dependencies]\nswaplab-sim.workspace = true",
+            "[target.'cfg(unix)'.dependencies]\nswaplab-sim.workspace = true",
+            "[target.x86_64-unknown-linux-gnu.build-dependencies]\nengine.workspace = true",
+        ] {
+            assert_eq!(of_manifest("policy", manifest), finding, "{manifest}");
+        }
+        assert!(of_manifest("policy", "[target.'cfg(unix)'.dev-dependencies]\nswaplab-sim.workspace = true").is_empty());
     }
 
     #[test]

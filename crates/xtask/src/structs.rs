@@ -41,8 +41,13 @@ fn large(text: &str) -> Vec<(String, usize)> {
     while let Some(line) = lines.next() {
         let indent = line.len() - line.trim_start().len();
         let declared = line.trim_start().trim_start_matches("pub(crate) ").trim_start_matches("pub(super) ").trim_start_matches("pub ");
-        let Some(rest) = declared.strip_prefix("struct ").filter(|rest| rest.ends_with('{')) else { continue };
+        let Some(rest) = declared.strip_prefix("struct ").filter(|rest| !rest.contains(['(', ';', '}'])) else { continue };
         let name = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+        // A where clause ends with a brace in a line of its own.
+        let start = format!("{}{{", " ".repeat(indent));
+        if !rest.ends_with('{') && lines.by_ref().all(|line| line != start) {
+            continue;
+        }
         let end = format!("{}}}", " ".repeat(indent));
         let fields = lines.by_ref().take_while(|line| *line != end).filter(|line| is_field(line, indent + 4)).count();
         if fields > MAX_FIELDS {
@@ -71,5 +76,7 @@ mod tests {
         let fields: String =
             (0..16).map(|i| format!("    /// note: text\n    #[serde(default)]\n    pub(super) f{i}: Map<u8, u8>,\n")).collect();
         assert_eq!(large(&format!("pub struct Big<T> {{\n{fields}}}\nstruct Small {{\n    a: u8,\n}}\n")), [("Big".to_string(), 16)]);
+        let bounded = format!("struct Tuple<T>(T)\nwhere\n    T: Copy;\n\npub struct Big<T>\nwhere\n    T: Copy,\n{{\n{fields}}}\n");
+        assert_eq!(large(&bounded), [("Big".to_string(), 16)]);
     }
 }

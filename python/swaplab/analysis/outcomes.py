@@ -13,7 +13,7 @@ from swaplab.analysis.verdict import Candidate, Verdict, verdict
 from swaplab.core.model import Document, Row
 from swaplab.core.statistics import Interval
 
-MIB = 1 / (1 << 20)
+MIB = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -63,12 +63,12 @@ OUTCOMES = (
     Outcome("launches.cold", "cold starts", ""),
     Outcome("launches.kills", "kills", ""),
     Outcome("paging.faults", "faults", ""),
-    Outcome("paging.swap_in_bytes", "swapped in", "MiB", MIB),
-    Outcome("paging.swap_out_bytes", "swapped out", "MiB", MIB),
-    Outcome("paging.flash_write_bytes", "written to flash", "MiB", MIB),
-    Outcome("paging.nvm_write_bytes", "written to NVM", "MiB", MIB),
+    Outcome("paging.swap_in_bytes", "swapped in", "MiB", 1 / MIB),
+    Outcome("paging.swap_out_bytes", "swapped out", "MiB", 1 / MIB),
+    Outcome("paging.flash_write_bytes", "written to flash", "MiB", 1 / MIB),
+    Outcome("paging.nvm_write_bytes", "written to NVM", "MiB", 1 / MIB),
     Outcome("energy.total_j", "energy", "J"),
-    Outcome("memory.total_dram_bytes", "DRAM in all", "MiB", MIB),
+    Outcome("memory.total_dram_bytes", "DRAM in all", "MiB", 1 / MIB),
 )
 BY_PATH = {outcome.path: outcome for outcome in OUTCOMES}
 

@@ -264,7 +264,7 @@ def _choice(row: Row, outcome: Outcome, prices: Mapping[str, float]) -> Choice |
         design=row.design,
         scheme=key_of(row.swap) if row.swap is not None else "unlimited",
         memory=size_label(row) if row.replay is not None else "",
-        price_mib=price * MIB,
+        price_mib=price / MIB,
         dram_bytes=dram,
         nvm_bytes=nvm,
         flash_bytes=flash,
@@ -295,9 +295,9 @@ def answer(plan: Plan) -> str:
     if best is None:
         return f"No choice that was tried has {target_text}; the least {plan.what} is {number(plan.least)} {plan.unit}."
     other_media = ", ".join(
-        f"{number(size * MIB)} MiB of {name}" for size, name in ((best.nvm_bytes, "NVM"), (best.flash_bytes, "flash")) if size
+        f"{number(size / MIB)} MiB of {name}" for size, name in ((best.nvm_bytes, "NVM"), (best.flash_bytes, "flash")) if size
     )
-    text = f"Cheapest for {target_text}: {name_of(best)}, {number(best.dram_bytes * MIB)} MiB of DRAM in all"
+    text = f"Cheapest for {target_text}: {name_of(best)}, {number(best.dram_bytes / MIB)} MiB of DRAM in all"
     text += f" and {other_media}" if other_media else ""
     text += f"; {number(best.time)} {plan.unit}" + (f", {number(best.cold)} cold starts" if best.cold is not None else "") + "."
     others = [name_of(choice) for choice in plan.cheapest_of_scheme if choice.scheme != best.scheme]

@@ -22,8 +22,8 @@ from swaplab.core.statistics import Estimate, Interval, kendall, quantile, unpai
 #: (outcome, greatest allowed difference, whether that is a count; otherwise it is a share of the
 #: reference)
 GOALS = (
-    (Outcome("paging.swap_in_bytes", "swapped in", "MiB", MIB), 0.10, False),
-    (Outcome("paging.swap_out_bytes", "swapped out", "MiB", MIB), 0.10, False),
+    (Outcome("paging.swap_in_bytes", "swapped in", "MiB", 1 / MIB), 0.10, False),
+    (Outcome("paging.swap_out_bytes", "swapped out", "MiB", 1 / MIB), 0.10, False),
     (Outcome("launches.kills", "kills", ""), 1.0, True),
     (Outcome("launches.resume_ms.p50", "median resume delay", "ms"), 0.15, False),
 )
@@ -31,7 +31,7 @@ GOALS = (
 SHOWN = (Outcome("launches.delay_ms.mean", "mean launch delay", "ms"), Outcome("launches.cold", "cold starts", ""))
 TAU = 0.9
 #: MiB up to which relative differences are not judged: one batch of reclaim (32 pages).
-NEGLIGIBLE_MIB = 32 * 4096 * MIB
+NEGLIGIBLE_MIB = 32 * 4096 / MIB
 #: Kinds by closeness to reality; the closest one is the reference.
 TRUTH: tuple[Kind, ...] = ("measured", "emulated", "virtual", "simulated")
 

@@ -57,13 +57,16 @@ def as_json(reading: Reading | None, *traces: Path) -> str:
     """
     if reading is None:
         return "{}"
-    given = list(reading.model_dump(exclude_none=True))
-    for trace in traces if given else ():
-        if is_slt(trace):
-            raise BadInput(
-                f"{path_for_message(trace)}: {', '.join(given)}: no effect on a .slt, which says it itself; expected another format"
-            )
+    for trace in traces:
+        refuse_reading_of_slt(reading, trace)
     return reading.model_dump_json(exclude_none=True)
+
+
+def refuse_reading_of_slt(reading: Reading, trace: Path) -> None:
+    """Raise BadInput if there are options for reading `trace` and it is a `.slt`."""
+    given = list(reading.model_dump(exclude_none=True))
+    if given and is_slt(trace):
+        raise BadInput(f"{path_for_message(trace)}: {', '.join(given)}: no effect on a .slt, which says it itself; expected another format")
 
 
 def is_slt(trace: Path) -> bool:

@@ -10,7 +10,7 @@ from swaplab.analysis.results import Readable
 from swaplab.core.errors import BadInput
 from swaplab.core.model import Row
 from swaplab.report.glance import summarized
-from swaplab.report.origin import labelled
+from swaplab.report.origin import labeled
 from swaplab.report.page import Section, render
 from swaplab.report.sections import all_sections, sections
 
@@ -28,5 +28,5 @@ def page(documents: Sequence[tuple[str, Readable]], title: str = "", extra: Sequ
         raise BadInput("report: no document; expected at least one")
     parts = all_sections(documents)
     if glance:
-        parts[0] = summarized(parts[0], labelled(glance))
+        parts[0] = summarized(parts[0], labeled(glance))
     return render(title or ", ".join(name for name, _ in documents), [*parts, *extra])

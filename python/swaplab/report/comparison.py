@@ -13,7 +13,7 @@ from swaplab.report.figure import Figure
 from swaplab.report.launches import design_axis
 from swaplab.report.page import Cell, Section, Table
 from swaplab.report.replay import FULL_TONE
-from swaplab.report.theme import colour
+from swaplab.report.theme import color
 
 #: Maximum number of outcomes in the figure; those with the greatest changes are drawn.
 DRAWN = 40
@@ -99,7 +99,7 @@ def _figure(rows: list[Compared], key: str, comparison: Comparison) -> Figure:
         scale=alt.Scale(domain=span, nice=True, zero=False),
         axis=alt.Axis(grid=True, tickCount=5),
     )
-    signs = {"less": colour("better"), "more": colour("worse"), "not separated": colour("other")}
+    signs = {"less": color("better"), "more": color("worse"), "not separated": color("other")}
     tone = alt.Color("sign:N", title=None, scale=alt.Scale(domain=list(signs), range=list(signs.values())))
     dots = (
         alt.Chart(drawn)
@@ -112,13 +112,13 @@ def _figure(rows: list[Compared], key: str, comparison: Comparison) -> Figure:
             description="label:N",
         )
     )
-    equality = alt.Chart(drawn).mark_rule(color=colour("ink"), strokeDash=[3, 2], aria=False).encode(x=alt.datum(1))
+    equality = alt.Chart(drawn).mark_rule(color=color("ink"), strokeDash=[3, 2], aria=False).encode(x=alt.datum(1))
     chart = alt.layer(dots, equality)
     shown = f" The {drawn.height} rows that moved most, of {data.height}." if drawn.height < data.height else ""
     return Figure(
         key=f"{key}-ratio",
         title=f"{words[0].upper()}{words[1:]} relative to {base}",
-        reading=f"Left of the line is less than {base}; grey: no difference is shown.{shown}",
+        reading=f"Left of the line is less than {base}; gray: no difference is shown.{shown}",
         data=data,
         wide=chart.properties(width=660, height=alt.Step(20)),
         narrow=chart.properties(width=110, height=alt.Step(20)),

@@ -11,7 +11,7 @@ from swaplab.analysis.results import Curve
 from swaplab.report.figure import Figure
 from swaplab.report.origin import input_lines
 from swaplab.report.page import Cell, Section, Table
-from swaplab.report.theme import colour
+from swaplab.report.theme import color
 
 #: Maximum number of sizes in the table.
 SHOWN = 20
@@ -56,8 +56,8 @@ def _figure(data: pl.DataFrame, key: str, policy: str) -> Figure:
         x=alt.X("memory_pages:Q", title="memory, pages", axis=alt.Axis(grid=False, format="~s", tickCount=6)),
         y=alt.Y("miss_ratio:Q", title="miss ratio", axis=alt.Axis(format="~p", tickCount=5)),
     )
-    line = base.mark_line(color=colour("line-2"), strokeWidth=2, aria=False)
-    dots = base.mark_point(filled=True, size=24, color=colour("line-2")).encode(
+    line = base.mark_line(color=color("line-2"), strokeWidth=2, aria=False)
+    dots = base.mark_point(filled=True, size=24, color=color("line-2")).encode(
         description="label:N", opacity=alt.condition("datum.filter_limited", alt.value(0.25), alt.value(1))
     )
     chart = alt.layer(line, dots)

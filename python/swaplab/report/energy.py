@@ -12,10 +12,10 @@ import polars as pl
 from swaplab.analysis.results import EnergyParts, EnergyResult
 from swaplab.report.figure import Figure
 from swaplab.report.page import Cell, Section, Table
-from swaplab.report.theme import colour
+from swaplab.report.theme import color
 
 PARTS = {"background_j": "background", "activate_j": "activation", "read_j": "reads", "write_j": "writes", "io_j": "bus"}
-COLOURS = ("other", "line-5", "swap-read", "swap-write", "file-read")
+COLORS = ("other", "line-5", "swap-read", "swap-write", "file-read")
 
 
 def section(result: EnergyResult, key: str) -> Section:
@@ -56,8 +56,8 @@ def _figure(schemes: Mapping[str, EnergyParts], key: str) -> Figure:
         .mark_bar(height=18)
         .encode(
             x=alt.X("joules:Q", title="J", axis=alt.Axis(grid=False, tickCount=5)),
-            y=alt.Y("scheme:N", title=None, sort=list(schemes), axis=alt.Axis(ticks=False, domain=False, labelColor=colour("ink"))),
-            color=alt.Color("part:N", title=None, sort=names, scale=alt.Scale(domain=names, range=[colour(tone) for tone in COLOURS])),
+            y=alt.Y("scheme:N", title=None, sort=list(schemes), axis=alt.Axis(ticks=False, domain=False, labelColor=color("ink"))),
+            color=alt.Color("part:N", title=None, sort=names, scale=alt.Scale(domain=names, range=[color(tone) for tone in COLORS])),
             order="at:Q",
             description="label:N",
         )

@@ -11,7 +11,7 @@ from swaplab.analysis.outcomes import BY_PATH
 from swaplab.analysis.verdict import number
 from swaplab.core.model import PhoneDetail, Row
 from swaplab.core.statistics import separates
-from swaplab.report.origin import Labelled
+from swaplab.report.origin import Labeled
 from swaplab.report.page import Cell, Section, Table
 
 DELAY, COLD = BY_PATH["launches.delay_ms.mean"], BY_PATH["launches.cold"]
@@ -19,12 +19,12 @@ CAPTION = "At a glance (launch: mean; cold starts: of all launches; a day: at th
 COLUMNS = ["design", "launch, ms", "cold starts, %", "apps lost a day", "flash, years", "battery a day, %"]
 
 
-def table(rows: Sequence[Labelled]) -> Table:
+def table(rows: Sequence[Labeled]) -> Table:
     """Build the summary table, a row per design, with few columns."""
     return Table(CAPTION, COLUMNS, [[Cell(entry.label), *map(Cell, _texts(entry.row))] for entry in rows])
 
 
-def summarized(section: Section, rows: Sequence[Labelled]) -> Section:
+def summarized(section: Section, rows: Sequence[Labeled]) -> Section:
     """Return a section about these rows with the summary table, and with the sentence whether
     memory was tight.
     """
@@ -62,7 +62,7 @@ def _years(row: Row) -> str:
     return "over 100" if years > 100 else number(years, 2)
 
 
-def lines(rows: Sequence[Labelled]) -> list[str]:
+def lines(rows: Sequence[Labeled]) -> list[str]:
     """Describe whether memory was tight, and the changes from the first design to those with least
     delay and fewest cold starts.
     """
@@ -81,11 +81,11 @@ def lines(rows: Sequence[Labelled]) -> list[str]:
     return sentences
 
 
-def _mean(entry: Labelled) -> float:
+def _mean(entry: Labeled) -> float:
     return DELAY.value(entry.row) or 0.0
 
 
-def _cold(entry: Labelled) -> float:
+def _cold(entry: Labeled) -> float:
     return COLD.value(entry.row) or 0.0
 
 
@@ -93,7 +93,7 @@ def _percent(change: float, of: float) -> str:
     return f"{100 * change / of:+.1f} %" if of else "from none"
 
 
-def _change_of_delay(base: Labelled, least: Labelled) -> str:
+def _change_of_delay(base: Labeled, least: Labeled) -> str:
     change = _mean(least) - _mean(base)
     percent = _percent(change, _mean(base))
     first, second = DELAY.interval(base.row), DELAY.interval(least.row)

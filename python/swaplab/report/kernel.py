@@ -11,7 +11,7 @@ from swaplab.analysis.verdict import number, plural
 from swaplab.core.model import Document, KernelDetail, Row
 from swaplab.report import launches
 from swaplab.report.launches import text_of_number
-from swaplab.report.origin import Labelled, kinds_of, labelled, mixed_kinds, origin, workload_name
+from swaplab.report.origin import Labeled, kinds_of, labeled, mixed_kinds, origin, workload_name
 from swaplab.report.page import Cell, Section, Table
 
 TITLES = {"kernel": "This kernel", "vm": "A kernel under virtual time"}
@@ -19,7 +19,7 @@ TITLES = {"kernel": "This kernel", "vm": "A kernel under virtual time"}
 
 def section(document: Document, rows: Sequence[Row], key: str) -> Section:
     """Build the section about one workload on a kernel."""
-    entries = labelled(rows)
+    entries = labeled(rows)
     figures = [
         launches.times(entries, key),
         launches.feelings(entries, key),
@@ -56,11 +56,11 @@ def _release(document: Document, world: str) -> str:
     return document.machine.kernel if document.machine is not None and document.machine.kernel else ""
 
 
-def _detail(entry: Labelled) -> KernelDetail:
+def _detail(entry: Labeled) -> KernelDetail:
     return entry.row.kernel or KernelDetail()
 
 
-def _evidence(rows: Sequence[Labelled]) -> list[str]:
+def _evidence(rows: Sequence[Labeled]) -> list[str]:
     runs = max(entry.row.seeds for entry in rows)
     lines = [f"{plural(runs, 'repetition')} of each design. Intervals are 95 %."]
     lines += [
@@ -79,7 +79,7 @@ def _evidence(rows: Sequence[Labelled]) -> list[str]:
     return lines
 
 
-def _pressure(rows: Sequence[Labelled]) -> list[Table]:
+def _pressure(rows: Sequence[Labeled]) -> list[Table]:
     columns = ["design", "swap, MiB", "refaults", "stalled (PSI some), ms", "all stalled (PSI full), ms", "PSI of", "kills by reason"]
     cells = []
     for entry in rows:
@@ -97,7 +97,7 @@ def _pressure(rows: Sequence[Labelled]) -> list[Table]:
     return [Table("Pressure", columns, cells)]
 
 
-def _calibration(rows: Sequence[Labelled]) -> list[Table]:
+def _calibration(rows: Sequence[Labeled]) -> list[Table]:
     costs = {
         entry.label: entry.row.kernel.calibration
         for entry in rows
@@ -120,7 +120,7 @@ def _calibration(rows: Sequence[Labelled]) -> list[Table]:
     return tables
 
 
-def _by_app(rows: Sequence[Labelled]) -> list[Table]:
+def _by_app(rows: Sequence[Labeled]) -> list[Table]:
     names = list(dict.fromkeys(name for entry in rows for name in _detail(entry).by_app_ms))
     if not names:
         return []

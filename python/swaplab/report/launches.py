@@ -13,9 +13,9 @@ from swaplab.analysis.outcomes import BY_PATH, MIB, judge
 from swaplab.analysis.verdict import number
 from swaplab.core.model import Spread
 from swaplab.report.figure import Figure
-from swaplab.report.origin import Labelled, memory_text
+from swaplab.report.origin import Labeled, memory_text
 from swaplab.report.page import Cell, Table
-from swaplab.report.theme import colour
+from swaplab.report.theme import color
 
 TIMES = {"cold_ms": "cold start", "resume_ms": "resume", "delay_ms": "all launches"}
 #: Classes of user-perceived launch times, best first (Tolia et al. 2006, as A2S uses them).
@@ -28,20 +28,20 @@ BYTES = {
 }
 
 
-def verdict_text(rows: Sequence[Labelled]) -> str:
+def verdict_text(rows: Sequence[Labeled]) -> str:
     """Return the verdict on the mean launch delay."""
     return judge([entry.row for entry in rows], BY_PATH["launches.delay_ms.mean"], [entry.label for entry in rows]).text
 
 
-def memory_lines(rows: Sequence[Labelled]) -> list[str]:
+def memory_lines(rows: Sequence[Labeled]) -> list[str]:
     return [f"{entry.label}: {text}." for entry in rows if (text := memory_text(entry.row.memory))]
 
 
-def invalid_lines(rows: Sequence[Labelled]) -> list[str]:
+def invalid_lines(rows: Sequence[Labeled]) -> list[str]:
     return [f"{entry.label} is left out of the verdict: {entry.row.invalid}." for entry in rows if entry.row.invalid is not None]
 
 
-def spread_of(entry: Labelled, name: str) -> Spread | None:
+def spread_of(entry: Labeled, name: str) -> Spread | None:
     """Return the distribution `delay_ms`, `cold_ms` or `resume_ms` of a row; None if there is
     none.
     """
@@ -50,7 +50,7 @@ def spread_of(entry: Labelled, name: str) -> Spread | None:
     return spreads.get(name)
 
 
-def times(rows: Sequence[Labelled], key: str) -> Figure | None:
+def times(rows: Sequence[Labeled], key: str) -> Figure | None:
     rows_of_times = []
     for entry in rows:
         for name, words in TIMES.items():
@@ -63,7 +63,7 @@ def times(rows: Sequence[Labelled], key: str) -> Figure | None:
     drawn = data.with_columns(label=pl.format("{}, {}: median {} ms", "design", "what", pl.col("p50_ms").round(2).cast(pl.String)))
     shown = [words for words in TIMES.values() if words in set(data["what"])]
     order = data["design"].unique(maintain_order=True).to_list()
-    tones = alt.Scale(domain=shown, range=[colour(f"line-{at + 1}") for at in range(len(shown))])
+    tones = alt.Scale(domain=shown, range=[color(f"line-{at + 1}") for at in range(len(shown))])
     base = alt.Chart(drawn).encode(
         y=alt.Y("design:N", sort=order, title=None, axis=design_axis()),
         yOffset=alt.YOffset("what:N", sort=shown),
@@ -88,7 +88,7 @@ def design_axis(limit: int = 260) -> alt.Axis:
     """Make an axis of design names. Names longer than `limit` pixels end in an ellipsis; the table
     has the full names.
     """
-    return alt.Axis(ticks=False, domain=False, labelColor=colour("ink"), labelLimit=limit)
+    return alt.Axis(ticks=False, domain=False, labelColor=color("ink"), labelLimit=limit)
 
 
 def parts_figure(
@@ -112,7 +112,7 @@ def parts_figure(
         rank=pl.col("part").replace_strict({part: at for at, part in enumerate(tones)}),
     )
     shown = [part for part in tones if part in set(data["part"])]
-    scale = alt.Scale(domain=shown, range=[colour(tones[part]) for part in shown])
+    scale = alt.Scale(domain=shown, range=[color(tones[part]) for part in shown])
     axis = alt.Axis(tickCount=5, format="%" if is_share else "~s")
     x = alt.X("value:Q", title=unit, stack="normalize" if is_share else "zero" if is_stacked else None, axis=axis)
     order = data["design"].unique(maintain_order=True).to_list()
@@ -131,7 +131,7 @@ def parts_figure(
     return Figure(key=key, title=title, reading=reading, data=data, wide=wide, narrow=narrow)
 
 
-def feelings(rows: Sequence[Labelled], key: str) -> Figure | None:
+def feelings(rows: Sequence[Labeled], key: str) -> Figure | None:
     counts = []
     for entry in rows:
         if entry.row.launches is not None:
@@ -142,18 +142,18 @@ def feelings(rows: Sequence[Labelled], key: str) -> Figure | None:
     return parts_figure(counts, f"{key}-ux", "What users feel", reading, "launches", FEELINGS, is_share=True)
 
 
-def bytes_moved(rows: Sequence[Labelled], key: str) -> Figure | None:
+def bytes_moved(rows: Sequence[Labeled], key: str) -> Figure | None:
     moved = []
     for entry in rows:
         paging = entry.row.paging
         values = (paging.swap_in_bytes, paging.swap_out_bytes, paging.nvm_write_bytes, paging.flash_write_bytes)
-        moved += [(entry.label, words, value * MIB) for words, value in zip(BYTES.values(), values, strict=True) if value is not None]
+        moved += [(entry.label, words, value / MIB) for words, value in zip(BYTES.values(), values, strict=True) if value is not None]
     tones = dict(zip(BYTES.values(), ("swap-read", "swap-write", "line-4", "file-read"), strict=True))
     reading = "What each design moved. What was swapped out may be written in fewer bytes, or not at all; writes wear flash and NVM."
     return parts_figure(moved, f"{key}-bytes", "Bytes moved", reading, "MiB", tones, is_stacked=False)
 
 
-def energy(rows: Sequence[Labelled], key: str) -> Figure | None:
+def energy(rows: Sequence[Labeled], key: str) -> Figure | None:
     parts = [
         (entry.label, name, value)
         for entry in rows
@@ -166,7 +166,7 @@ def energy(rows: Sequence[Labelled], key: str) -> Figure | None:
     return parts_figure(parts, f"{key}-energy", "Energy", "Where each design spends its energy.", "J", tones)
 
 
-def every_design(rows: Sequence[Labelled]) -> Table:
+def every_design(rows: Sequence[Labeled]) -> Table:
     """Build the table of delays, counts and traffic, a row per design."""
     columns = ["design", "launches", "cold starts", "kills", "median, ms", "95 %, ms", "resume, ms", "cold, ms", "in, MiB", "out, MiB"]
     cells = []
@@ -177,7 +177,7 @@ def every_design(rows: Sequence[Labelled]) -> Table:
         delays += [(spread_of(entry, "resume_ms"), "p50"), (spread_of(entry, "cold_ms"), "p50")]
         texts = [text_of_number(value) for value in counts]
         texts += ["-" if spread is None else f"{spread.p50 if leaf == 'p50' else spread.p95:,.1f}" for spread, leaf in delays]
-        texts += [text_of_number(None if value is None else value * MIB) for value in (paging.swap_in_bytes, paging.swap_out_bytes)]
+        texts += [text_of_number(None if value is None else value / MIB) for value in (paging.swap_in_bytes, paging.swap_out_bytes)]
         cells.append([Cell(entry.label), *(Cell(text, faded=entry.row.invalid is not None) for text in texts)])
     return Table("Every design", columns, cells)
 
@@ -186,7 +186,7 @@ def text_of_number(value: float | None) -> str:
     return "-" if value is None else number(value)
 
 
-def wear_table(rows: Sequence[Labelled]) -> list[Table]:
+def wear_table(rows: Sequence[Labeled]) -> list[Table]:
     """Build the table of wear of each written medium: cycles per day, and years until its endurance
     is used up at this beat.
     """
@@ -196,7 +196,7 @@ def wear_table(rows: Sequence[Labelled]) -> list[Table]:
         for medium, use in entry.row.media.items():
             if use.wear is not None and use.write_bytes:
                 wear = use.wear
-                texts = [medium, use.device, number(use.write_bytes * MIB), text_of_number(wear.cycles_per_day)]
+                texts = [medium, use.device, number(use.write_bytes / MIB), text_of_number(wear.cycles_per_day)]
                 texts += [number(wear.endurance_cycles), text_of_number(wear.years_to_endurance)]
                 cells.append([Cell(entry.label), *map(Cell, texts)])
     return [Table("Wear of the media, at the beat of this run", columns, cells)] if cells else []

@@ -12,7 +12,7 @@ from swaplab.analysis.verdict import number
 from swaplab.report.figure import Figure
 from swaplab.report.origin import input_lines
 from swaplab.report.page import Cell, Section, Table
-from swaplab.report.theme import LINES, colour
+from swaplab.report.theme import LINES, color
 
 COUNTS = ("storage_reads", "storage_writes", "nvm_hits", "admitted", "bypassed", "nvm_writes")
 
@@ -69,7 +69,7 @@ def _figure(frame: pl.DataFrame, fill: str, key: str) -> Figure:
         mib=pl.col("size_bytes") / 2**20, label=pl.format("{} at {} bytes: {} of the accesses", "cache", "size_bytes", number)
     )
     shown = data["cache"].unique(maintain_order=True).to_list()
-    scale = alt.Scale(domain=shown, range=[colour(LINES[at % len(LINES)]) for at in range(len(shown))])
+    scale = alt.Scale(domain=shown, range=[color(LINES[at % len(LINES)]) for at in range(len(shown))])
     base = alt.Chart(drawn).encode(
         x=alt.X(
             "mib:Q",

@@ -14,14 +14,14 @@ from swaplab.core.model import Document, Host, Input, Kind, Memory, Row
 
 
 @dataclass(frozen=True)
-class Labelled:
+class Labeled:
     """A row with its label in tables and figures."""
 
     label: str
     row: Row
 
 
-def labelled(rows: Sequence[Row]) -> list[Labelled]:
+def labeled(rows: Sequence[Row]) -> list[Labeled]:
     """Label each row with its design, the varied keys of its point, and its kind if kinds
     differ.
     """
@@ -31,7 +31,7 @@ def labelled(rows: Sequence[Row]) -> list[Labelled]:
     for row in rows:
         where = ", ".join(f"{key.rsplit('.', 1)[-1]} {value}" for key, value in row.point.items() if key in varied)
         label = f"{row.design}, {where}" if where else row.design
-        entries.append(Labelled(f"{label} ({row.kind})" if len(kinds) > 1 else label, row))
+        entries.append(Labeled(f"{label} ({row.kind})" if len(kinds) > 1 else label, row))
     return entries
 
 
@@ -57,7 +57,7 @@ def memory_text(memory: Memory) -> str:
         "NVM": memory.nvm_bytes,
         "flash": memory.flash_bytes,
     }
-    return ", ".join(f"{name} {number(size * MIB)} MiB" for name, size in parts.items() if size)
+    return ", ".join(f"{name} {number(size / MIB)} MiB" for name, size in parts.items() if size)
 
 
 def workload_name(row: Row) -> str:

@@ -10,16 +10,16 @@ from swaplab.analysis.outcomes import memory_was_tight
 from swaplab.analysis.verdict import number, plural
 from swaplab.core.model import Document, PhoneDetail, Row, Spread, StartSpread
 from swaplab.report import glance, launches, phone_figures
-from swaplab.report.origin import Labelled, kinds_of, labelled, mixed_kinds, origin, workload_name
+from swaplab.report.origin import Labeled, kinds_of, labeled, mixed_kinds, origin, workload_name
 from swaplab.report.page import Cell, Section, Table
 
 CLASSES = ("foreground", "service", "previous", "cached")
-MIB = 1 / (1 << 20)
+MIB = 1 << 20
 
 
 def section(document: Document, rows: Sequence[Row], key: str) -> Section:
     """Build the section about one workload on the simulated phone."""
-    entries = labelled(rows)
+    entries = labeled(rows)
     figures = [
         phone_figures.launch_cdf(entries, key),
         launches.feelings(entries, key),
@@ -56,16 +56,16 @@ def section(document: Document, rows: Sequence[Row], key: str) -> Section:
     )
 
 
-def detail(entry: Labelled) -> PhoneDetail:
+def detail(entry: Labeled) -> PhoneDetail:
     return entry.row.phone or PhoneDetail()
 
 
-def _evidence(document: Document, rows: Sequence[Labelled]) -> list[str]:
+def _evidence(document: Document, rows: Sequence[Labeled]) -> list[str]:
     first = rows[0].row
     launched = first.launches.count if first.launches is not None else 0
     lines = [
         f"{plural(launched, 'launch', 'launches')}, {plural(first.seeds, 'run')} with seeds from {first.seed} on; "
-        f"{number((first.memory.dram_bytes or 0) * MIB)} MiB of DRAM for pages. "
+        f"{number((first.memory.dram_bytes or 0) / MIB)} MiB of DRAM for pages. "
         "Sizes and processor times of apps are assumed unless they were fitted."
     ]
     tight = [entry.label for entry in rows if detail(entry).memory_was_tight]
@@ -81,7 +81,7 @@ def _evidence(document: Document, rows: Sequence[Labelled]) -> list[str]:
     return lines
 
 
-def feel_table(rows: Sequence[Labelled]) -> Table:
+def feel_table(rows: Sequence[Labeled]) -> Table:
     """Build the table of the figures that matter to a user, a row per design; rates are at the beat
     of these launches.
     """
@@ -96,7 +96,7 @@ def feel_table(rows: Sequence[Labelled]) -> Table:
     return Table("What a user feels (a day at the beat of these launches)", columns, cells)
 
 
-def cost_table(rows: Sequence[Labelled]) -> Table:
+def cost_table(rows: Sequence[Labeled]) -> Table:
     """Build the table of the figures that matter to a phone's vendor, a row per design."""
     columns = ["design", "direct reclaim, ms a day", "kswapd processor, s a day", "flash writes, GiB a day", "flash lasts, years"]
     columns += ["energy, J a day", "battery a day", "writes never read"]
@@ -119,7 +119,7 @@ def _delay(spread: Spread | None, leaf: str) -> str:
     return f"{value:,.0f}" + (f" ({interval[0]:,.0f} to {interval[1]:,.0f})" if interval else "")
 
 
-def _app_table(rows: Sequence[Labelled]) -> Table:
+def _app_table(rows: Sequence[Labeled]) -> Table:
     columns = [
         "app",
         "design",
@@ -140,7 +140,7 @@ def _app_table(rows: Sequence[Labelled]) -> Table:
                 if app.app == name:
                     texts = [entry.label, number(app.launches)]
                     texts += [_start(spread, leaf) for spread in (app.cold_ms, app.resume_ms) for leaf in ("p50", "p95")]
-                    texts += [number(app.kills), number(app.swap_out_bytes * MIB), number(app.swap_in_bytes * MIB)]
+                    texts += [number(app.kills), number(app.swap_out_bytes / MIB), number(app.swap_in_bytes / MIB)]
                     cells.append([Cell(name), *map(Cell, texts)])
     return Table("Every app under every design (system: system processes and shared libraries)", columns, cells, folded=True)
 

@@ -13,8 +13,8 @@ from swaplab.analysis.verdict import plural
 from swaplab.core.model import PhoneDetail
 from swaplab.report.figure import Figure
 from swaplab.report.launches import parts_figure
-from swaplab.report.origin import Labelled
-from swaplab.report.theme import LINES, colour
+from swaplab.report.origin import Labeled
+from swaplab.report.theme import LINES, color
 
 #: Parts of memory from bottom to top, with their colors; their columns end in `_mib`.
 MEMORY = {
@@ -37,11 +37,11 @@ SAMPLES = 200
 NAMED = 5
 
 
-def _phone(entry: Labelled) -> PhoneDetail:
+def _phone(entry: Labeled) -> PhoneDetail:
     return entry.row.phone or PhoneDetail()
 
 
-def launch_cdf(rows: Sequence[Labelled], key: str) -> Figure | None:
+def launch_cdf(rows: Sequence[Labeled], key: str) -> Figure | None:
     """Draw the distributions of cold starts and resumes separately: they differ by a factor of ten,
     so a mix would reflect their counts.
     """
@@ -72,7 +72,7 @@ def launch_cdf(rows: Sequence[Labelled], key: str) -> Figure | None:
     )
 
 
-def lifetimes(rows: Sequence[Labelled], key: str) -> Figure | None:
+def lifetimes(rows: Sequence[Labeled], key: str) -> Figure | None:
     """Draw the distribution of entry lifetimes. Lines end below 100 %: the owners of the other
     entries were alive at the end.
     """
@@ -96,13 +96,13 @@ def lifetimes(rows: Sequence[Labelled], key: str) -> Figure | None:
     )
 
 
-def _names(rows: Sequence[Labelled]) -> list[str]:
+def _names(rows: Sequence[Labeled]) -> list[str]:
     return [entry.label for entry in rows]
 
 
 def _cdf(data: pl.DataFrame, x: str, title: str, label: str, order: list[str], lives: bool = False) -> alt.LayerChart | alt.FacetChart:
     """Draw a line per design; designs beyond the number of colors are dashed."""
-    tones = alt.Scale(domain=order, range=[colour(LINES[at % len(LINES)]) for at in range(len(order))])
+    tones = alt.Scale(domain=order, range=[color(LINES[at % len(LINES)]) for at in range(len(order))])
     dashes = alt.Scale(domain=order, range=[[1, 0] if at < len(LINES) else [5, 3] for at in range(len(order))])
     # Launch times span two decades, so their scale is logarithmic. Most owners outlive a run, so
     # the share of lifetimes is not scaled to 1.
@@ -124,7 +124,7 @@ def _cdf(data: pl.DataFrame, x: str, title: str, label: str, order: list[str], l
     return alt.layer(line, dots.encode(description="label:N"))
 
 
-def timeline(rows: Sequence[Labelled], key: str) -> Figure | None:
+def timeline(rows: Sequence[Labeled], key: str) -> Figure | None:
     """Draw a band per part of memory and a vertical line per kill, for the first run of each
     design.
     """
@@ -155,8 +155,8 @@ def timeline(rows: Sequence[Labelled], key: str) -> Figure | None:
         return None
     data = pl.concat(frames)
     order = [words for words, _ in MEMORY.values()]
-    tones = alt.Scale(domain=order, range=[colour(tone) for _, tone in MEMORY.values()])
-    why = alt.Scale(domain=[words for words, _ in KILLS.values()], range=[colour(tone) for _, tone in KILLS.values()])
+    tones = alt.Scale(domain=order, range=[color(tone) for _, tone in MEMORY.values()])
+    why = alt.Scale(domain=[words for words, _ in KILLS.values()], range=[color(tone) for _, tone in KILLS.values()])
     end = float(data["at_s"].cast(pl.Float64).max() or 1)  # type: ignore[arg-type]
     charts: list[alt.LayerChart | alt.FacetChart] = []
     for label, frame, kills in zip(labels, frames, killed, strict=True):
@@ -202,7 +202,7 @@ def timeline(rows: Sequence[Labelled], key: str) -> Figure | None:
     )
 
 
-def traffic(rows: Sequence[Labelled], key: str) -> Figure | None:
+def traffic(rows: Sequence[Labeled], key: str) -> Figure | None:
     """Draw swap-out by owner; the apps with most of it are named."""
     total: dict[str, float] = {}
     for entry in rows:
@@ -220,7 +220,7 @@ def traffic(rows: Sequence[Labelled], key: str) -> Figure | None:
     return parts_figure(parts, f"{key}-traffic", "Swap traffic by app", reading, "MiB swapped out", tones)
 
 
-def wasted(rows: Sequence[Labelled], key: str) -> Figure | None:
+def wasted(rows: Sequence[Labeled], key: str) -> Figure | None:
     """Draw the share of swap entries that were never read before their owner ended or the run
     ended.
     """

@@ -18,7 +18,7 @@ from swaplab.report.figure import Figure
 from swaplab.report.launches import text_of_number
 from swaplab.report.origin import origin
 from swaplab.report.page import Cell, Section, Table
-from swaplab.report.theme import LINES, colour
+from swaplab.report.theme import LINES, color
 
 
 def section(planned: Plan, key: str) -> Section:
@@ -67,7 +67,7 @@ def _trade(planned: Plan, key: str) -> Figure:
         )
     )
     order = drawn["scheme"].unique(maintain_order=True).to_list()
-    tone = alt.Scale(domain=order, range=[colour(LINES[at % len(LINES)]) for at in range(len(order))])
+    tone = alt.Scale(domain=order, range=[color(LINES[at % len(LINES)]) for at in range(len(order))])
     x = alt.X("price_mib:Q", title="price, in MiB of DRAM", axis=alt.Axis(grid=False, tickCount=6), scale=alt.Scale(zero=False))
     base = alt.Chart(drawn).encode(
         x=x,
@@ -97,8 +97,8 @@ def _live_apps(planned: Plan, key: str) -> Figure:
         x=alt.X("live_apps:Q", title="apps that stay alive", axis=alt.Axis(grid=False, tickCount=6)),
         y=alt.Y("miss_ratio:Q", title="share of cold starts", axis=alt.Axis(format="~p", tickCount=5)),
     )
-    line = base.mark_line(interpolate="step-after", color=colour("line-2"), strokeWidth=2, aria=False)
-    dots = base.mark_point(filled=True, size=24, color=colour("line-2"), opacity=1).encode(description="label:N")
+    line = base.mark_line(interpolate="step-after", color=color("line-2"), strokeWidth=2, aria=False)
+    dots = base.mark_point(filled=True, size=24, color=color("line-2"), opacity=1).encode(description="label:N")
     chart = alt.layer(line, dots)
     return Figure(
         key=f"{key}-live-apps",
@@ -117,15 +117,15 @@ def _table(caption: str, rows: Sequence[Choice], planned: Plan) -> Table:
     for choice in rows:
         values = (
             choice.price_mib,
-            choice.dram_bytes * MIB,
-            choice.nvm_bytes * MIB,
-            choice.flash_bytes * MIB,
+            choice.dram_bytes / MIB,
+            choice.nvm_bytes / MIB,
+            choice.flash_bytes / MIB,
             choice.time,
             choice.p95,
             choice.cold,
             choice.kills,
         )
-        days = [None if size is None else size * MIB for size in (choice.nvm_write_bytes_a_day, choice.flash_write_bytes_a_day)]
+        days = [None if size is None else size / MIB for size in (choice.nvm_write_bytes_a_day, choice.flash_write_bytes_a_day)]
         texts = [text_of_number(value) for value in (*values, choice.energy_j, *days)]
         cells.append([Cell(name_of(choice)), *(Cell(text, faded=not choice.is_candidate) for text in texts)])
     known = [at for at in range(len(columns)) if at == 0 or any(line[at].text != "-" for line in cells)]

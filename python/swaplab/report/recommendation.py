@@ -13,7 +13,7 @@ from swaplab.analysis.verdict import plural
 from swaplab.report.figure import Figure
 from swaplab.report.launches import design_axis
 from swaplab.report.page import Cell, Section, Table
-from swaplab.report.theme import colour
+from swaplab.report.theme import color
 
 
 def section(advised: Recommendation, key: str) -> Section:
@@ -110,12 +110,12 @@ def _figure(aimed: pl.DataFrame, data: pl.DataFrame, key: str, words: str) -> Fi
         sign=sign,
     )
     base = alt.Chart(drawn).encode(y=alt.Y("what:N", sort=drawn["what"].to_list(), title=None, axis=design_axis(330)))
-    signs = {"better": colour("better"), "worse": colour("worse"), "not separated": colour("other")}
+    signs = {"better": color("better"), "worse": color("worse"), "not separated": color("other")}
     tone = alt.Color("sign:N", title=None, scale=alt.Scale(domain=list(signs), range=list(signs.values())))
     title = f"change of {words}, %"
     span = base.mark_rule(strokeWidth=5, opacity=0.35, aria=False).encode(x=alt.X("low:Q", title=title), x2="high:Q", color=tone)
     dots = base.mark_point(filled=True, size=70, opacity=1).encode(x=alt.X("percent:Q", title=title), color=tone, description="label:N")
-    zero = alt.Chart(drawn).mark_rule(color=colour("ink"), strokeDash=[3, 2], aria=False).encode(x=alt.datum(0))
+    zero = alt.Chart(drawn).mark_rule(color=color("ink"), strokeDash=[3, 2], aria=False).encode(x=alt.datum(0))
     chart = alt.layer(span, dots, zero)
     return Figure(
         key=f"{key}-effects",

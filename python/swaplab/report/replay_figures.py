@@ -12,7 +12,7 @@ import polars as pl
 from swaplab.analysis.registry import is_bound
 from swaplab.analysis.relative import PARTS
 from swaplab.report.figure import Figure
-from swaplab.report.theme import LINES, colour
+from swaplab.report.theme import LINES, color
 
 #: Bars are cut at this ratio: a policy at 18 times the baseline would hide the differences between
 #: the others.
@@ -93,8 +93,8 @@ def _bars(drawn: pl.DataFrame, order: Sequence[str], width: int, columns: int) -
     panels = pieces["panel"].unique(maintain_order=True).to_list()
     longest = max(1.0, float(pieces["end"].max()))  # type: ignore[arg-type]
     scale = alt.Scale(domain=[0, longest * width / (width - 44)], nice=False)
-    names = alt.Scale(domain=list(NAMES.values()), range=[colour(part.replace("_", "-")) for part in PARTS])
-    y = alt.Y("design:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False, labelColor=colour("ink"), labelPadding=6))
+    names = alt.Scale(domain=list(NAMES.values()), range=[color(part.replace("_", "-")) for part in PARTS])
+    y = alt.Y("design:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False, labelColor=color("ink"), labelPadding=6))
     fade = alt.condition("datum.filter_limited", alt.value(0.28), alt.value(1))
     base = alt.Chart(pieces)
     bars = base.transform_filter("datum.layer == 'bar'").mark_bar(height=13)
@@ -106,8 +106,8 @@ def _bars(drawn: pl.DataFrame, order: Sequence[str], width: int, columns: int) -
         opacity=fade,
         description="label:N",
     )
-    equality = base.mark_rule(strokeWidth=1, color=colour("ink"), strokeDash=[3, 2], aria=False).encode(x=alt.datum(1))
-    texts = base.transform_filter("datum.layer == 'end'").mark_text(align="right", fontSize=11, aria=False, color=colour("ink"))
+    equality = base.mark_rule(strokeWidth=1, color=color("ink"), strokeDash=[3, 2], aria=False).encode(x=alt.datum(1))
+    texts = base.transform_filter("datum.layer == 'end'").mark_text(align="right", fontSize=11, aria=False, color=color("ink"))
     texts = texts.encode(x=alt.value(width), y=y, text="text:N", opacity=fade)
     head = alt.Header(labelAnchor="start", labelPadding=4)
     layers = alt.layer(bars, equality, texts).properties(width=width, height=alt.Step(20))
@@ -129,8 +129,8 @@ def miss_ratio(rows: pl.DataFrame, key: str, baseline: str, order: Sequence[str]
         line=pl.when(pl.col("design").is_in(named)).then("design").otherwise(pl.lit("other policies")),
         label=pl.format("{} at {} pages: miss ratio {}", "design", "frames", pl.col("miss_ratio").round(5).cast(pl.String)),
     )
-    colours = dict(zip(named, [colour("ink"), *(colour(line_tone) for line_tone in LINES)], strict=False)) | {
-        "other policies": colour("other")
+    colours = dict(zip(named, [color("ink"), *(color(line_tone) for line_tone in LINES)], strict=False)) | {
+        "other policies": color("other")
     }
     shown = [name for name in (*named, "other policies") if name in set(drawn["line"])]
     low = data.filter(~pl.col("filter_limited"), ~pl.col("design").is_in(bounds)).sort("miss_ratio", "design")

@@ -15,11 +15,11 @@ from swaplab.core.model import Document, Row
 from swaplab.core.statistics import geometric_mean
 from swaplab.report.figure import Figure
 from swaplab.report.launches import wear_table
-from swaplab.report.origin import kinds_of, labelled, origin, workload_name
+from swaplab.report.origin import kinds_of, labeled, origin, workload_name
 from swaplab.report.page import Cell, Section, Table
-from swaplab.report.theme import LINES, colour
+from swaplab.report.theme import LINES, color
 
-MIB = 1 / (1 << 20)
+MIB = 1 << 20
 
 
 def section(document: Document, rows: Sequence[Row], key: str) -> Section:
@@ -35,7 +35,7 @@ def section(document: Document, rows: Sequence[Row], key: str) -> Section:
         verdict=_verdict(valid),
         evidence=_evidence(frame, valid),
         figures=[_time(counted, key, order), _moves(counted, key, order)],
-        tables=[_table(frame), *wear_table(labelled(rows))],
+        tables=[_table(frame), *wear_table(labeled(rows))],
         provenance=origin(document, rows),
         warnings=list(document.warnings),
     )
@@ -71,7 +71,7 @@ def _evidence(frame: pl.DataFrame, valid: pl.DataFrame) -> list[str]:
         "the other; geometric mean over policies and sizes."
     ]
     extra_dram = valid.group_by("scheme", maintain_order=True).agg(
-        ((pl.col("dram_total_bytes") - pl.col("frames_bytes")) * MIB).max().alias("more")
+        ((pl.col("dram_total_bytes") - pl.col("frames_bytes")) / MIB).max().alias("more")
     )
     used = ", ".join(f"{name} {more:.2f} MiB" for name, more in extra_dram.iter_rows() if more > 0)
     lines.append(f"Equal frames are not equal memory. Maximum DRAM in addition to the frames, for pools and metadata: {used or 'none'}.")
@@ -85,7 +85,7 @@ def _evidence(frame: pl.DataFrame, valid: pl.DataFrame) -> list[str]:
 
 def _time(counted: pl.DataFrame, key: str, order: list[str]) -> Figure:
     data = counted.select("policy", "scheme", "memory", "dram_total_bytes", "io_ns", "cpu_ns", "stall_ns")
-    drawn = data.with_columns(x=pl.col("dram_total_bytes") * MIB, y=pl.col("stall_ns") * 1e-9).with_columns(
+    drawn = data.with_columns(x=pl.col("dram_total_bytes") / MIB, y=pl.col("stall_ns") * 1e-9).with_columns(
         label=pl.format(
             "{}, {}: {} s with {} MiB of DRAM in all",
             "scheme",
@@ -94,7 +94,7 @@ def _time(counted: pl.DataFrame, key: str, order: list[str]) -> Figure:
             pl.col("x").round(2).cast(pl.String),
         )
     )
-    tone = alt.Scale(domain=order, range=[colour(LINES[at % len(LINES)]) for at in range(len(order))])
+    tone = alt.Scale(domain=order, range=[color(LINES[at % len(LINES)]) for at in range(len(order))])
     base = alt.Chart(drawn).encode(
         x=alt.X(
             "x:Q", title="DRAM in all (frames, pool, metadata), MiB", scale=alt.Scale(zero=False), axis=alt.Axis(grid=False, tickCount=6)
@@ -127,13 +127,13 @@ def _moves(counted: pl.DataFrame, key: str, order: list[str]) -> Figure:
         pl.col("kind").replace_strict(kinds),
         label=pl.format("{}: {} pages {}", "scheme", pl.col("pages").cast(pl.Int64), pl.col("kind").replace_strict(kinds)),
     )
-    tones = alt.Scale(domain=list(kinds.values()), range=[colour("swap-read"), colour("better"), colour("swap-write")])
+    tones = alt.Scale(domain=list(kinds.values()), range=[color("swap-read"), color("better"), color("swap-write")])
     bars = (
         alt.Chart(long)
         .mark_bar()
         .encode(
             x=alt.X("pages:Q", title="pages, all sizes and policies", axis=alt.Axis(format="~s", tickCount=5)),
-            y=alt.Y("scheme:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False, labelColor=colour("ink"))),
+            y=alt.Y("scheme:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False, labelColor=color("ink"))),
             yOffset=alt.YOffset("kind:N", sort=list(kinds.values())),
             color=alt.Color("kind:N", title=None, sort=list(kinds.values()), scale=tones),
             description="label:N",
@@ -168,6 +168,6 @@ def _table(frame: pl.DataFrame) -> Table:
         joules = "-" if row["energy_j"] is None else f"{row['energy_j']:.4f}"
         texts = [row["policy"], row["memory"], f"{row['stall_ns'] / 1e9:.3f}", f"{row['cpu_ns'] / 1e9:.3f}", joules]
         texts += ["-" if row[name] is None else f"{row[name]:,.0f}" for name in ("copied_pages", "direct_reads")]
-        texts += ["-" if row[name] is None else number(row[name] * MIB) for name in ("swap_out_bytes", "dram_total_bytes", "nvm_bytes")]
+        texts += ["-" if row[name] is None else number(row[name] / MIB) for name in ("swap_out_bytes", "dram_total_bytes", "nvm_bytes")]
         rows.append([Cell(row["scheme"]), *(Cell(text, faded=row["filter_limited"]) for text in texts)])
     return Table("Every point, with the memory it used", columns, rows)

@@ -11,7 +11,7 @@ from swaplab.analysis.results import Spread
 from swaplab.report.figure import Figure
 from swaplab.report.origin import input_lines
 from swaplab.report.page import Cell, Section, Table
-from swaplab.report.theme import LINES, colour
+from swaplab.report.theme import LINES, color
 
 #: Number of cells of the drawing of addresses over time: horizontal and vertical.
 CELLS = (120, 60)
@@ -50,9 +50,9 @@ def _ranks(spread: Spread, key: str) -> Figure:
         x=alt.X("data:Q", title="data, most accessed first", axis=percent), y=alt.Y("accesses:Q", title="accesses", axis=percent)
     )
     even = pl.DataFrame({"data": [0.0, 1.0], "accesses": [0.0, 1.0]})
-    diagonal = alt.Chart(even).mark_line(color=colour("soft"), strokeDash=[4, 4], aria=False).encode(x="data:Q", y="accesses:Q")
-    line = base.mark_line(color=colour("line-2"), strokeWidth=2, aria=False)
-    dots = base.mark_point(filled=True, size=16, color=colour("line-2")).encode(description="label:N")
+    diagonal = alt.Chart(even).mark_line(color=color("soft"), strokeDash=[4, 4], aria=False).encode(x="data:Q", y="accesses:Q")
+    line = base.mark_line(color=color("line-2"), strokeWidth=2, aria=False)
+    dots = base.mark_point(filled=True, size=16, color=color("line-2")).encode(description="label:N")
     chart = alt.layer(diagonal, line, dots)
     return Figure(
         key=f"{key}-ranks",
@@ -96,7 +96,7 @@ def _addresses(spread: Spread, key: str) -> list[Figure]:
         y2=start + (pl.col("address") + 1) * scale,
         label=pl.format("{}: {} sampled accesses, {} of them writes", "partition", "sampled", "written"),
     )
-    domain = [colour(LINES[at % len(LINES)]) for at in range(len(shown))]
+    domain = [color(LINES[at % len(LINES)]) for at in range(len(shown))]
     cells = alt.Chart(drawn)
     chart = cells.mark_rect().encode(
         x=alt.X("x:Q", title="access", axis=alt.Axis(grid=False, format="~s", tickCount=6), scale=alt.Scale(nice=False)),

@@ -19,7 +19,7 @@ from swaplab.core.statistics import pareto
 from swaplab.report.figure import Figure
 from swaplab.report.origin import kinds_of, mixed_kinds, origin, workload_name
 from swaplab.report.page import Cell, Section, Table
-from swaplab.report.theme import colour
+from swaplab.report.theme import color
 
 #: Approximate maximum number of marks in a figure. More outcomes are first binned into cells, to
 #: limit the size of the page.
@@ -130,14 +130,14 @@ def _trade(data: _Data, best: pl.DataFrame, key: str) -> Figure:
     x = alt.X("x:Q", title=data.first.title, axis=alt.Axis(grid=False, tickCount=6), scale=alt.Scale(zero=False, nice=True))
     y = alt.Y("y:Q", title=data.second.title, axis=alt.Axis(tickCount=5), scale=alt.Scale(zero=False))
     size = alt.Size("n:Q", legend=None, scale=alt.Scale(range=[10, 90])) if cloud_data["n"].max() != 1 else alt.value(16)
-    cloud = alt.Chart(cloud_data).mark_point(filled=True, opacity=0.55, color=colour("other"), aria=False).encode(x=x, y=y, size=size)
-    steps = alt.Chart(line).mark_line(interpolate="step-after", strokeWidth=2, color=colour("line-1"), aria=False).encode(x=x, y=y)
-    dots = alt.Chart(line).mark_point(filled=True, size=45, opacity=1, color=colour("line-1")).encode(x=x, y=y, description="label:N")
+    cloud = alt.Chart(cloud_data).mark_point(filled=True, opacity=0.55, color=color("other"), aria=False).encode(x=x, y=y, size=size)
+    steps = alt.Chart(line).mark_line(interpolate="step-after", strokeWidth=2, color=color("line-1"), aria=False).encode(x=x, y=y)
+    dots = alt.Chart(line).mark_point(filled=True, size=45, opacity=1, color=color("line-1")).encode(x=x, y=y, description="label:N")
     chart = alt.layer(cloud, steps, dots)
     return Figure(
         key=f"{key}-trade",
         title=f"{data.second.title} against {data.first.words}",
-        reading="Each grey dot is an outcome (larger where many meet); on the line, less of one costs more of the other.",
+        reading="Each gray dot is an outcome (larger where many meet); on the line, less of one costs more of the other.",
         data=data.frame,
         wide=chart.properties(width=940, height=340),
         narrow=chart.properties(width=260, height=260),
@@ -167,14 +167,14 @@ def _effect(data: _Data, key: str, name: str) -> Figure:
     shown = shown.with_columns(
         label=pl.format("{}: median {} over {} outcomes", "at", pl.col("median").round(4).cast(pl.String), "outcomes")
     )
-    axis = alt.Axis(ticks=False, domain=False, labelColor=colour("ink"), labelLimit=220)
+    axis = alt.Axis(ticks=False, domain=False, labelColor=color("ink"), labelLimit=220)
     base = alt.Chart(shown).encode(y=alt.Y("at:N", sort=shown["at"].to_list(), title=None, axis=axis))
     title = data.second.title
     x = alt.X("median:Q", title=title, scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=5))
-    span = base.mark_rule(strokeWidth=5, opacity=0.35, color=colour("line-2"), aria=False).encode(
+    span = base.mark_rule(strokeWidth=5, opacity=0.35, color=color("line-2"), aria=False).encode(
         x=alt.X("low:Q", title=title), x2="high:Q"
     )
-    dots = base.mark_point(filled=True, size=70, opacity=1, color=colour("line-2")).encode(x=x, description="label:N")
+    dots = base.mark_point(filled=True, size=70, opacity=1, color=color("line-2")).encode(x=x, description="label:N")
     chart = alt.layer(span, dots)
     least = shown.sort("median", "at")["at"][0]
     return Figure(

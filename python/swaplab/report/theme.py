@@ -36,7 +36,7 @@ LINES = ("line-1", "line-2", "line-3", "line-4", "line-5")
 FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
 
 
-def colour(role: str) -> str:
+def color(role: str) -> str:
     """Return the light value of a role."""
     return ROLES[role][0]
 
@@ -54,8 +54,8 @@ JsonObject = dict[str, Json]
 def altair_config() -> JsonObject:
     """Return the Vega-Lite `config` of every figure."""
     label: JsonObject = {
-        "labelColor": colour("soft"),
-        "titleColor": colour("soft"),
+        "labelColor": color("soft"),
+        "titleColor": color("soft"),
         "labelFontSize": 13,
         "titleFontSize": 13,
         "titleFontWeight": "normal",
@@ -66,10 +66,10 @@ def altair_config() -> JsonObject:
         "padding": {"left": 18, "right": 26, "top": 6, "bottom": 6},
         "font": FONT,
         "view": {"stroke": None},
-        "axis": {**label, "domainColor": colour("rule"), "gridColor": colour("rule"), "tickColor": colour("rule")},
+        "axis": {**label, "domainColor": color("rule"), "gridColor": color("rule"), "tickColor": color("rule")},
         "legend": {
             **label,
-            "labelColor": colour("ink"),
+            "labelColor": color("ink"),
             "orient": "top",
             "direction": "horizontal",
             "titleOrient": "left",
@@ -80,7 +80,7 @@ def altair_config() -> JsonObject:
             "rowPadding": 5,
             "labelOffset": 7,
         },
-        "header": {**label, "labelColor": colour("ink"), "labelFontSize": 13, "labelFontWeight": "bold"},
-        "text": {"color": colour("ink"), "fontSize": 10},
-        "title": {"color": colour("ink"), "anchor": "start"},
+        "header": {**label, "labelColor": color("ink"), "labelFontSize": 13, "labelFontWeight": "bold"},
+        "text": {"color": color("ink"), "fontSize": 10},
+        "title": {"color": color("ink"), "anchor": "start"},
     }

@@ -12,7 +12,7 @@ from swaplab.analysis.verdict import amount, number, plural
 from swaplab.report.figure import Figure
 from swaplab.report.launches import design_axis
 from swaplab.report.page import Cell, Section, Table
-from swaplab.report.theme import LINES, colour
+from swaplab.report.theme import LINES, color
 
 
 def section(comparison: WorldComparison, key: str) -> Section:
@@ -147,7 +147,7 @@ def _panel(comparison: WorldComparison, data: pl.DataFrame) -> alt.LayerChart | 
     title = str(data["figure"][0])
     drawn = data.with_columns(label=pl.format("{} in {}: {} {}", "design", "world", "figure", pl.col("value").round(3)))
     worlds = [f"{world} ({kind})" for world, kind in comparison.worlds.items()]
-    tones = alt.Scale(domain=worlds, range=[colour(LINES[at % len(LINES)]) for at in range(len(worlds))])
+    tones = alt.Scale(domain=worlds, range=[color(LINES[at % len(LINES)]) for at in range(len(worlds))])
     order = data["design"].unique(maintain_order=True).to_list()
     base = alt.Chart(drawn).encode(
         y=alt.Y("design:N", sort=order, title=None, axis=design_axis()),

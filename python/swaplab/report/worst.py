@@ -11,7 +11,7 @@ from swaplab.analysis.explain import PARTS, Waterfall, waterfall, worst
 from swaplab.core.model import Document, Kind
 from swaplab.report.figure import Figure
 from swaplab.report.page import Cell, Section, Table
-from swaplab.report.theme import colour
+from swaplab.report.theme import color
 
 KEY = "worst-launches"
 #: Maximum number of bars.
@@ -82,7 +82,7 @@ def _figure(bars: list[tuple[str, Waterfall]]) -> Figure:
     rows = [(label, group[step.part], step.what, step.from_ms, step.from_ms + step.ms) for label, bar in bars for step in bar.steps]
     data = pl.DataFrame(rows, schema=["launch", "group", "part", "from_ms", "to_ms"], orient="row")
     order = [label for label, _ in bars]
-    tones = alt.Scale(domain=list(GROUPS), range=[colour(f"line-{at + 1}") for at in range(len(GROUPS))])
+    tones = alt.Scale(domain=list(GROUPS), range=[color(f"line-{at + 1}") for at in range(len(GROUPS))])
     chart = (
         alt.Chart(data)
         .mark_bar(aria=False)

@@ -1,5 +1,5 @@
-"""Locations of traces: paths, or addresses that fsspec reads (`s3://`, `gs://`, `http://`,
-`memory://`), fetched once per process.
+"""Locations of traces: paths, standard input, or addresses that fsspec reads (`s3://`, `gs://`,
+`http://`, `memory://`). Standard input and addresses are read once per process.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from swaplab.core.errors import BadInput, NotSupported
 from swaplab.core.experiment import BUNDLED, dumped
 from swaplab.core.files import path_for_message
 from swaplab.core.model import Experiment, Reading
-from swaplab.core.trace import as_json, is_slt
+from swaplab.core.trace import is_slt, refuse_reading_of_slt
 
 #: The path that means standard input.
 STANDARD_INPUT = "-"
 
 
 def with_local_trace(experiment: Experiment) -> Experiment:
-    """Replace the experiment's trace by a local `.slt`. A file of another format is imported once
-    for all runs of this process.
+    """Replace the experiment's trace by a local `.slt`. The last 16 imports of files of another
+    format are kept for later runs of this process.
     """
     if experiment.workload.trace is None:
         return experiment
@@ -64,7 +64,7 @@ def _imported(trace: str, reading: str, _stamp: str) -> Path:
         source.open("rb").close()
     except OSError as error:
         raise BadInput(f"{path_for_message(trace)}: {error.strerror}; expected a trace") from None
-    as_json(options, source)
+    refuse_reading_of_slt(options, source)
     if is_slt(source):
         return source
     if options.pages:
@@ -78,17 +78,29 @@ def _imported(trace: str, reading: str, _stamp: str) -> Path:
 
 
 def _local_copy(address: str) -> Path:
-    """Return a local path of an address, downloading it if needed. Standard input is read once per
-    process.
-    """
+    """Return a local path of `address`: itself, a bundled trace, or a copy."""
     if address == STANDARD_INPUT:
-        target = Path(tempfile.mkdtemp(dir=_scratch().name)) / "stdin"
-        with target.open("wb") as copy:
-            shutil.copyfileobj(sys.stdin.buffer, copy)
-        return target
-    if "://" not in address:
-        path = Path(address)
-        return BUNDLED[address] if address in BUNDLED and not path.exists() else path
+        return _standard_input()
+    if "://" in address:
+        return _downloaded(address)
+    path = Path(address)
+    return BUNDLED[address] if address in BUNDLED and not path.exists() else path
+
+
+@cache
+def _standard_input() -> Path:
+    """Copy standard input to a file. It can be read only once, so that all runs of this process
+    share the copy, whatever their reading options.
+    """
+    target = Path(tempfile.mkdtemp(dir=_scratch().name)) / "stdin"
+    with target.open("wb") as copy:
+        shutil.copyfileobj(sys.stdin.buffer, copy)
+    return target
+
+
+@cache
+def _downloaded(address: str) -> Path:
+    """Download an address that fsspec reads, once per process."""
     try:
         import fsspec  # an optional extra
     except ModuleNotFoundError:

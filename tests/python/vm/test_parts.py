@@ -85,7 +85,7 @@ def test_an_app_has_the_options_of_its_file_s_command() -> None:
     ("text", "complaint"),
     [
         ("command = ['redis-server']", "command: 'redis-server'; expected swaplab-app"),
-        ("command = ['swaplab-app', '--colour', 'red']", "--colour; expected options of swaplab-app"),
+        ("command = ['swaplab-app', '--color', 'red']", "--color; expected options of swaplab-app"),
         ("command = ['swaplab-app', '--run', 'far']", "run: 'far'"),
     ],
 )

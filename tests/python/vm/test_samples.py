@@ -32,7 +32,7 @@ def outcome_with(*lines: str) -> Outcome:
     """Build the outcome of a guest with these records on its console."""
     outcome = Outcome()
     for line in lines:
-        record = records.parse(records.MARK + line.encode())
+        record = records.parse(records.RECORD_PREFIX + line.encode())
         assert record is not None
         outcome.take(record)
     return outcome

@@ -2,8 +2,9 @@
 //! is launched again soon on average.
 //! Why: writes of pages are wasted if their app is killed before its next launch.
 //! Source: A2S (Kim et al. 2017), Section 4.2, Algorithm 1; docs/papers/a2s.md.
-//! Deviations: none; an app with fewer launches than T_launched is skipped (the algorithm; the text
-//! says "more than").
+//! Deviations: none. The paper gives two rules for an app with exactly T_launched launches: the
+//! text swaps out pages of apps with more than T_launched launches, Algorithm 1 with at least
+//! T_launched. This is the algorithm's.
 //! Weakness: the past average is a poor predictor for an app that is used in bursts.
 
 use crate::{History, Owner};

@@ -55,8 +55,9 @@ const T_LAUNCHED: Parameter =
 const STRICT: Parameter = Parameter::new("strict", Kind::Switch, "off", "weigh the average by gaps in place of launches (LVSP)");
 
 /// The worlds of conditions on a whole app. A kernel can forbid the swap-out of one app's control
-/// group, but not of single pages in it.
-const EVERYWHERE: &[World] = &[World::Phone, World::Kernel];
+/// group, but not of single pages in it. `Kernel` stands for the world `vm` too, which runs the
+/// same kernel code (`launches_on_a_kernel` of the crate `experiment`).
+const WHOLE_APP: &[World] = &[World::Phone, World::Kernel];
 const PHONE: &[World] = &[World::Phone];
 
 const fn policy(
@@ -70,18 +71,18 @@ const fn policy(
     Entry { key, what, source, parameters, info: Info { policy, worlds } }
 }
 
-static NONE: Entry<Info> = policy("none", "any page may be swapped out", "Android", &[], AppPolicy::None, EVERYWHERE);
-static ESS: Entry<Info> = policy("ess", "no swap-out while many apps live", "A2S, Section 4.1", &[T_LIVE], AppPolicy::Ess, EVERYWHERE);
+static NONE: Entry<Info> = policy("none", "any page may be swapped out", "Android", &[], AppPolicy::None, WHOLE_APP);
+static ESS: Entry<Info> = policy("ess", "no swap-out while many apps live", "A2S, Section 4.1", &[T_LIVE], AppPolicy::Ess, WHOLE_APP);
 static LVSP: Entry<Info> = policy(
     "lvsp",
     "swaps out pages of apps that are likely to live on",
     "A2S, Section 4.2",
     &[T_REUSE, T_LAUNCHED, STRICT],
     AppPolicy::Lvsp,
-    EVERYWHERE,
+    WHOLE_APP,
 );
 static A2S: Entry<Info> =
-    policy("a2s", "both: ess and lvsp", "A2S, Algorithm 1", &[T_LIVE, T_REUSE, T_LAUNCHED, STRICT], AppPolicy::A2s, EVERYWHERE);
+    policy("a2s", "both: ess and lvsp", "A2S, Algorithm 1", &[T_LIVE, T_REUSE, T_LAUNCHED, STRICT], AppPolicy::A2s, WHOLE_APP);
 static ACCLAIM: Entry<Info> = policy(
     "acclaim",
     "pages of the app in front stay while there are others",

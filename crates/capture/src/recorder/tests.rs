@@ -47,7 +47,7 @@ fn the_filter_drops_hits_but_no_first_write() {
 
 #[test]
 fn after_a_label_the_filter_lets_each_page_through_once() {
-    let mut r = Recorder::new(Labelled::default(), Process::own(), Limits { filter: 4, ..Limits::default() });
+    let mut r = Recorder::new(Labeled::default(), Process::own(), Limits { filter: 4, ..Limits::default() });
     r.map(Region::anonymous(Span::of_bytes(AT, 16 << 12)));
     let mut run = |ops: &[(Op, u64)], labels| {
         r.sink.labels = labels;
@@ -63,12 +63,12 @@ fn after_a_label_the_filter_lets_each_page_through_once() {
 
 /// A sink with a number of requested `labels`.
 #[derive(Default)]
-struct Labelled {
+struct Labeled {
     events: Vec<Event>,
     labels: u64,
 }
 
-impl Sink for Labelled {
+impl Sink for Labeled {
     fn put(&mut self, event: &Event) -> bool {
         self.events.put(event)
     }

@@ -24,7 +24,7 @@ pub struct FileWrites {
 impl Default for FileWrites {
     fn default() -> FileWrites {
         let size = |text| Size::parse(text).expect("a size of ours");
-        FileWrites { every: Span::parse("0").expect("zero is a time"), data: size("20KiB"), journal: size("24KiB") }
+        FileWrites { every: Span::zero(), data: size("20KiB"), journal: size("24KiB") }
     }
 }
 

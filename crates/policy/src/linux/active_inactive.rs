@@ -221,7 +221,7 @@ impl Policy for ActiveInactivePolicy {
         self.rules.newest.then_some(self.counts.passes)
     }
 
-    fn sum_statistics(&mut self) {
+    fn flush_statistics(&mut self) {
         self.sum_up();
     }
 
@@ -261,8 +261,8 @@ impl Policy for ActiveInactivePolicy {
         self.rotated(kind);
     }
 
-    fn swappable(&mut self, yes: bool) {
-        self.swappable = yes;
+    fn set_swappable(&mut self, swappable: bool) {
+        self.swappable = swappable;
     }
 
     fn forget(&mut self, page: PageId) {

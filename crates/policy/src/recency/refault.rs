@@ -1,5 +1,6 @@
 //! What: new pages pass through a FIFO. A page that faults while it has a ghost entry was evicted
-//! too soon and enters a second FIFO, which gives victims only when the first is below its share.
+//! too soon and enters a second FIFO, which gives victims only when the first is not above its
+//! share.
 //! Why: the pager on real memory sees only faults: no access to a page in DRAM, no reference bit. A
 //! fault soon after an eviction is the only sign that a page is in use. Under Direct Read only
 //! writes bring a page to DRAM, so the second queue collects the pages that are written repeatedly,

@@ -65,8 +65,8 @@ impl Plain {
     }
 
     /// Tell the policy whether anonymous pages can be swapped out.
-    pub fn swappable(&mut self, yes: bool) {
-        self.policy.as_dyn_mut().swappable(yes);
+    pub fn set_swappable(&mut self, swappable: bool) {
+        self.policy.as_dyn_mut().set_swappable(swappable);
     }
 
     /// Completed passes of background reclaim.
@@ -75,8 +75,8 @@ impl Plain {
     }
 
     /// Tell the policy that the kernel flushes its statistics.
-    pub fn sum_statistics(&mut self) {
-        self.policy.as_dyn_mut().sum_statistics();
+    pub fn flush_statistics(&mut self) {
+        self.policy.as_dyn_mut().flush_statistics();
     }
 
     /// Tell the policy which reclaimer makes the following calls of `reclaim`.

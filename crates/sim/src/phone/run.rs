@@ -2,7 +2,7 @@
 
 mod background;
 
-use super::machine::record::LaunchRow;
+use super::machine::record::{LaunchRow, Stalls};
 use super::machine::writes::{Due, FileWrites};
 use super::machine::{build, Machine};
 use super::process::Process;
@@ -13,7 +13,7 @@ use super::user::heap::Heap;
 use super::user::layout::{AppPages, Layout};
 use super::user::nature::Natures;
 use super::user::owner::SYSTEM;
-use super::user::plan::Plan;
+use super::user::plan::{Plan, Salt};
 use std::sync::Arc;
 use swaplab_apps::{Launcher, Restarts, Start};
 use swaplab_experiment::Prepage;
@@ -21,8 +21,8 @@ use swaplab_trace::launches::Launch;
 use swaplab_trace::synth::Draw;
 use swaplab_vocab::{AppId, BadInput, Op, PageId, Result};
 
-/// A phone with its machine, and the progress of its launches.
-pub struct Phone<'a> {
+/// A run of launches on a phone: its machine, and how far the run is.
+pub struct PhoneRun<'a> {
     pub machine: Machine,
     spec: &'a Spec,
     prepage: Prepage,
@@ -56,26 +56,24 @@ impl Pace {
     }
 }
 
-/// Salts of draws that must be independent of each other.
-const START: u64 = 2;
-const STAY: u64 = 3;
-const ACTIVITY: u64 = 4;
-const SERVICE: u64 = 7;
 /// Time that the boot leaves for background reclaim.
 const BOOT_NS: u64 = 10_000_000_000;
 
-impl<'a> Phone<'a> {
+impl<'a> PhoneRun<'a> {
     /// Boot a phone: the system uses each of its pages once.
-    pub fn boot(spec: &'a Spec, design: &Design, sequence: &Sequence, seed: u64) -> Result<Phone<'a>> {
-        let launches = &sequence.launches;
-        let mut counts: Vec<u64> = Vec::new();
-        for launch in launches {
-            let at = usize::from(launch.app);
-            counts.resize(counts.len().max(at + 1), 0);
-            counts[at] += 1;
-        }
-        let from = launches.get(sequence.warm_up).map_or(0, |launch| if sequence.warm_up > 0 { launch.at_ns } else { 0 });
-        let seconds = launches.last().map_or(0.0, |l| (l.at_ns + l.foreground_ns - from) as f64 / 1e9);
+    pub fn boot(spec: &'a Spec, design: &Design, sequence: &Sequence, seed: u64) -> Result<PhoneRun<'a>> {
+        let mut phone = PhoneRun::before_boot(spec, design, sequence, seed)?;
+        phone.use_system();
+        phone.machine.rest(BOOT_NS);
+        phone.machine.clock.take_stalls();
+        phone.machine.clock.settled_ns = 0;
+        phone.machine.failed()?;
+        Ok(phone)
+    }
+
+    /// A phone whose memory is free. Draws the apps, their pages and their services.
+    fn before_boot(spec: &'a Spec, design: &Design, sequence: &Sequence, seed: u64) -> Result<PhoneRun<'a>> {
+        let (counts, launches) = (sequence.launches_by_app(), &sequence.launches);
         let mut draw = Draw::new(seed);
         let layout = Layout::new(&spec.models, spec.phone.page_bytes, &sequence.apps, &counts, &mut draw);
         let mut services = vec![false; counts.len()];
@@ -87,27 +85,36 @@ impl<'a> Phone<'a> {
         let plan = Arc::new(Plan::new(seed, launches, &layout));
         let natures = Natures::new(&plan, &layout, spec.models.lasting_share);
         let shared = spec.models.shared.iter().map(|shared| shared.name.clone()).collect();
-        let mut machine = build(&spec.phone, design, Apps { layout, launcher, restarts, plan }, shared, seed, seconds)?;
+        let apps = Apps { layout, launcher, restarts, plan };
+        let mut machine = build(&spec.phone, design, apps, shared, seed, sequence.counted_seconds())?;
         machine.rules.file_writes = FileWrites::of(&spec.models.file_writes, spec.phone.page_bytes);
         let rule = spec.phone.background.heap;
         let heaps = machine.apps.layout.apps.iter().filter(|_| rule.is_on()).map(|app| Heap::of(app, &rule)).collect();
-        let (pace, processes, ops) = (Pace::default(), vec![Process::default(); counts.len()], Vec::new());
-        let write = Due::default();
-        let mut phone = Phone { machine, spec, prepage: design.prepage, number: 0, pace, processes, heaps, ops, natures, write };
-        let system = phone.pages_of(SYSTEM);
-        phone.machine.frames.pin_system_graphics(system.graphics);
-        phone.refer_to_each(system.file.clone(), Op::Read);
-        phone.refer_to_each(system.anon.clone(), Op::Write);
-        let shared = phone.machine.apps.layout.shared.iter().filter(|shared| shared.system).map(|shared| shared.pages.clone());
+        Ok(PhoneRun {
+            machine,
+            spec,
+            prepage: design.prepage,
+            number: 0,
+            pace: Pace::default(),
+            processes: vec![Process::default(); counts.len()],
+            heaps,
+            ops: Vec::new(),
+            natures,
+            write: Due::default(),
+        })
+    }
+
+    /// Use each page of the system once.
+    fn use_system(&mut self) {
+        let system = self.pages_of(SYSTEM);
+        self.machine.frames.pin_system_graphics(system.graphics);
+        self.refer_to_range(system.file.clone(), Op::Read);
+        self.refer_to_range(system.anon.clone(), Op::Write);
+        let shared = self.machine.apps.layout.shared.iter().filter(|shared| shared.system).map(|shared| shared.pages.clone());
         for pages in shared.collect::<Vec<_>>() {
-            phone.refer_to_each(pages.file, Op::Read);
-            phone.refer_to_each(pages.anon, Op::Write);
+            self.refer_to_range(pages.file, Op::Read);
+            self.refer_to_range(pages.anon, Op::Write);
         }
-        phone.machine.rest(BOOT_NS);
-        phone.machine.clock.take_stalls();
-        phone.machine.clock.now_ns = 0;
-        phone.machine.failed()?;
-        Ok(phone)
     }
 
     fn pages_of(&self, app: AppId) -> AppPages {
@@ -118,35 +125,49 @@ impl<'a> Phone<'a> {
     pub fn launch(&mut self, launch: &Launch) -> Result<()> {
         self.elapse(launch.at_ns);
         self.machine.apps.plan.begin(self.number);
-        let at_ns = self.machine.clock.now_ns;
+        let at_ns = self.machine.clock.settled_ns;
         self.machine.clock.write_back.take_waits();
         self.write = Due::after(&self.machine.rules.file_writes, at_ns);
         self.machine.sample();
+        let app = self.pages_of(launch.app);
+        let (start, stalls) = self.bring_to_front(launch.app, &app, at_ns);
+        let front_stalls = self.use_in_front(launch, &app, start, at_ns);
+        self.machine.counts.stall_ns += stalls.total_ns() + front_stalls.total_ns();
+        self.number += 1;
+        // The benchmark counts the foreground time from the launch, not from the time at which the
+        // app is ready.
+        self.elapse(at_ns + launch.foreground_ns);
+        self.go_home(launch.app, &app);
+        self.machine.failed()
+    }
+
+    /// Start or resume an app at `at_ns`, until it is ready, and record the launch. Returns how it
+    /// started, and the stalls meanwhile.
+    fn bring_to_front(&mut self, id: AppId, app: &AppPages, at_ns: u64) -> (Start, Stalls) {
         let before = self.machine.counts;
         let copied = self.machine.swap.side.moves.copied_pages;
-        let start = self.begin_start(launch.app);
+        let start = self.begin_start(id);
         self.machine.deaths().enforce_limit();
-        let app = self.pages_of(launch.app);
         let cpu_ns = if start == Start::Cold { app.cold_ns } else { app.resume_ns };
-        self.machine.set_graphics(launch.app, app.graphics + app.camera);
+        self.machine.set_graphics(id, app.graphics + app.camera);
         if self.prepage == Prepage::Asap {
-            self.machine.prepage(launch.app, cpu_ns);
+            self.machine.prepage(id, cpu_ns);
         }
-        let mapped = self.machine.apps.mapped_by(launch.app);
+        let mapped = self.machine.apps.mapped_by(id);
         self.machine.prefetch.hotness.begin(app.anon.clone());
-        self.pace = Pace::over(cpu_ns, self.references(&app, &mapped), true);
-        self.start(&app, &mapped, start);
+        self.pace = Pace::over(cpu_ns, self.references(app, &mapped), true);
+        self.start(app, &mapped, start);
         self.advance_time(u64::MAX);
         self.machine.catch_up();
         self.machine.prefetch.hotness.finish();
         if self.prepage == Prepage::Asap {
-            self.machine.prefetch.trail.finish(launch.app);
+            self.machine.prefetch.trail.finish(id);
         }
         let (ready_at_ns, waits) = (self.machine.clock.now(), self.machine.clock.write_back.take_waits());
         let stalls = self.machine.clock.take_stalls();
         self.machine.record.launches.push(LaunchRow {
             at_ns,
-            app: launch.app,
+            app: id,
             start,
             cpu_ns,
             stalls,
@@ -157,38 +178,41 @@ impl<'a> Phone<'a> {
             file_reads: self.machine.counts.file_reads - before.file_reads,
         });
         self.machine.counts.user_ns += cpu_ns;
-        let front_ns = (at_ns + launch.foreground_ns).saturating_sub(self.machine.clock.now_ns);
+        (start, stalls)
+    }
+
+    /// Use an app in the foreground that was launched at `at_ns`. Returns the stalls meanwhile.
+    fn use_in_front(&mut self, launch: &Launch, app: &AppPages, start: Start, at_ns: u64) -> Stalls {
+        let front_ns = (at_ns + launch.foreground_ns).saturating_sub(self.machine.clock.settled_ns);
         let allocations = self.take_allocations(launch.app, front_ns, true);
-        self.pace = Pace::over(front_ns, self.references(&app, &[]) + self.heap_references(launch.app, allocations), false);
-        self.stay(&app, start);
+        self.pace = Pace::over(front_ns, self.references(app, &[]) + self.heap_references(launch.app, allocations), false);
+        self.refer_in_front(app, start);
         self.allocate(launch.app, allocations, true);
         self.pace = Pace::default();
         self.write = Due::default();
         self.machine.catch_up();
-        let stayed = self.machine.clock.take_stalls();
-        self.machine.counts.stall_ns += stalls.total_ns() + stayed.total_ns();
-        self.number += 1;
-        // The benchmark counts the foreground time from the launch, not from the time at which the
-        // app is ready.
-        self.elapse(at_ns + launch.foreground_ns);
+        self.machine.clock.take_stalls()
+    }
+
+    /// Return to the home screen from an app.
+    fn go_home(&mut self, id: AppId, app: &AppPages) {
         self.machine.sample();
         self.machine.apps.launcher.home();
         self.machine.deaths().enforce_limit();
-        if self.machine.apps.launcher.is_live(launch.app) {
+        if self.machine.apps.launcher.is_live(id) {
             let kept = (app.graphics as f64 * self.spec.models.graphics_kept) as usize;
-            self.machine.set_graphics(launch.app, kept);
-            self.processes[usize::from(launch.app)].leave_foreground(self.machine.clock.now_ns);
+            self.machine.set_graphics(id, kept);
+            self.processes[usize::from(id)].leave_foreground(self.machine.clock.settled_ns);
         }
-        self.machine.failed()
     }
 
     /// Make the references until the app is ready.
     fn start(&mut self, app: &AppPages, mapped: &[AppPages], start: Start) {
         let system = self.pages_of(SYSTEM);
-        self.refer_to_each(system.file.start..system.file_hot_end, Op::Fetch);
-        self.refer_to_each(app.file.start..app.file_hot_end, Op::Fetch);
+        self.refer_to_range(system.file.start..system.file_hot_end, Op::Fetch);
+        self.refer_to_range(app.file.start..app.file_hot_end, Op::Fetch);
         for shared in mapped {
-            self.refer_to_each(shared.file.clone(), Op::Fetch);
+            self.refer_to_range(shared.file.clone(), Op::Fetch);
             // The first app to use the page writes it; it has content for the others.
             for page in shared.anon.clone() {
                 let op = if self.machine.has_content(page) { Op::Read } else { Op::Write };
@@ -196,30 +220,30 @@ impl<'a> Phone<'a> {
             }
         }
         if start == Start::Cold {
-            return self.refer_to_each(app.anon.start..app.hot_end, Op::Write);
+            return self.refer_to_range(app.anon.start..app.hot_end, Op::Write);
         }
-        self.use_hot_and_warm(app, START);
+        self.use_hot_and_warm(app, Salt::Start);
     }
 
     /// Make the references while the app is in the foreground.
-    fn stay(&mut self, app: &AppPages, start: Start) {
+    fn refer_in_front(&mut self, app: &AppPages, start: Start) {
         if start == Start::Cold {
-            self.refer_to_each(app.hot_end..app.anon.end, Op::Write);
-            self.refer_to_each(app.file_hot_end..app.file.end, Op::Read);
+            self.refer_to_range(app.hot_end..app.anon.end, Op::Write);
+            self.refer_to_range(app.file_hot_end..app.file.end, Op::Read);
         }
-        self.refer_to_each(app.file.start..app.file_hot_end, Op::Fetch);
-        self.use_hot(app, STAY);
+        self.refer_to_range(app.file.start..app.file_hot_end, Op::Fetch);
+        self.use_hot(app, Salt::Foreground);
         let system = self.pages_of(SYSTEM);
-        self.use_hot_and_warm(&system, STAY);
+        self.use_hot_and_warm(&system, Salt::Foreground);
     }
 
-    fn use_hot(&mut self, of: &AppPages, salt: u64) {
+    fn use_hot(&mut self, of: &AppPages, salt: Salt) {
         let (pages, mut ops) = (of.anon.start..of.hot_end, std::mem::take(&mut self.ops));
         self.natures.ops(&self.machine.apps.plan, self.number, pages.clone(), salt, of, &mut ops);
-        self.refer_to_all(pages.start, ops);
+        self.refer_with_ops(pages.start, ops);
     }
 
-    fn use_hot_and_warm(&mut self, of: &AppPages, salt: u64) {
+    fn use_hot_and_warm(&mut self, of: &AppPages, salt: Salt) {
         self.use_hot(of, salt);
         for page in of.hot_end..of.warm_end {
             if self.machine.apps.plan.warm(self.number, page, of) {
@@ -228,20 +252,20 @@ impl<'a> Phone<'a> {
         }
     }
 
-    fn use_page(&mut self, page: PageId, of: &AppPages, salt: u64) {
+    fn use_page(&mut self, page: PageId, of: &AppPages, salt: Salt) {
         let op = self.natures.op(&self.machine.apps.plan, self.number, page, salt, of);
         self.refer(page, op);
     }
 
-    fn refer_to_each(&mut self, pages: std::ops::Range<PageId>, op: Op) {
+    fn refer_to_range(&mut self, pages: std::ops::Range<PageId>, op: Op) {
         let mut ops = std::mem::take(&mut self.ops);
         ops.resize(pages.len(), op);
-        self.refer_to_all(pages.start, ops);
+        self.refer_with_ops(pages.start, ops);
     }
 
     /// Refer to consecutive pages, beginning with `first`, once for each of `ops`. References to
     /// resident pages cause no other event, so a run of them is handled at once.
-    fn refer_to_all(&mut self, first: PageId, mut ops: Vec<Op>) {
+    fn refer_with_ops(&mut self, first: PageId, mut ops: Vec<Op>) {
         let mut done = 0;
         while done < ops.len() {
             let page = first + done as PageId;
@@ -271,9 +295,9 @@ impl<'a> Phone<'a> {
     fn advance_time(&mut self, ns: u64) {
         let mut ns = ns.min(self.pace.left_ns);
         self.pace.left_ns -= ns;
-        while let Some(until_ns) = self.write.within(self.machine.clock.now(), ns) {
-            self.pass(until_ns);
-            ns -= until_ns;
+        while let Some(wait_ns) = self.write.within(self.machine.clock.now(), ns) {
+            self.pass(wait_ns);
+            ns -= wait_ns;
             self.machine.write_files();
             self.write = Due::after(&self.machine.rules.file_writes, self.machine.clock.now());
         }
@@ -287,7 +311,7 @@ impl<'a> Phone<'a> {
         }
     }
 
-    /// An upper bound of the references that a start or a stay of `app` makes.
+    /// An upper bound of the references that a start of `app` or its use in the foreground makes.
     fn references(&self, app: &AppPages, mapped: &[AppPages]) -> usize {
         let of = |pages: &AppPages| pages.file.len() + pages.anon.len();
         of(self.machine.apps.layout.of(SYSTEM)) + of(app) + mapped.iter().map(of).sum::<usize>()
@@ -300,11 +324,11 @@ pub fn run(spec: &Spec, design: &Design, sequence: &Sequence, seed: u64) -> Resu
     if sequence.launches.is_empty() {
         return Err(BadInput::new("workload.launches", "no launch in it", "a trace of launches"));
     }
-    let (mut phone, mut counted_from_ns) = (Phone::boot(spec, design, sequence, seed)?, 0);
+    let (mut phone, mut counted_from_ns) = (PhoneRun::boot(spec, design, sequence, seed)?, 0);
     for (number, launch) in sequence.launches.iter().enumerate() {
         if number > 0 && number == sequence.warm_up {
             phone.machine.count_from_now();
-            counted_from_ns = phone.machine.clock.now_ns;
+            counted_from_ns = phone.machine.clock.settled_ns;
         }
         phone.launch(launch)?;
     }

@@ -1,10 +1,12 @@
-//! What: content is admitted once it has missed the cache by a given number of writes.
+//! What: a miss enters the cache once a given number of writes have missed it with that content,
+//! its own included.
 //! Why: content that is written repeatedly wears the flash; NVM endures more writes, and content
 //! that is only read may stay on flash.
 //! Source: the placement rule of CLOCK-DWF (Lee, Bahn and Noh 2014, which Kim and Bahn 2019 cite),
 //! used as an admission condition.
-//! Deviations: a plain count of writes, no decay.
-//! Weakness: counts never decay; a page that is often read but not written is never admitted.
+//! Deviations: a plain count of writes, which never decays.
+//! Weakness: a page that was written often long ago still enters; a page that is often read but not
+//! written is never admitted.
 
 use super::{Admission, Entry, Info, Setup};
 use swaplab_vocab::{Kind, Op, PageId, Parameter};

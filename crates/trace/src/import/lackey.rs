@@ -1,7 +1,7 @@
 //! `lackey`: what `valgrind --tool=lackey --trace-mem=yes` prints. `I addr,size` fetch,
 //! ` L addr,size` load, ` S` store, ` M` modify (a load, then a store); addresses in hexadecimal.
-//! Lines of valgrind itself (`==pid==`) are ignored. An access across a page boundary refers to
-//! both pages.
+//! Lines of valgrind itself (`==pid==`, `--pid--`) are ignored. An access across a page boundary
+//! refers to both pages.
 
 use super::{decimal, hexadecimal, Format, Info, Options};
 use crate::builder::TraceBuilder;

@@ -67,7 +67,8 @@ impl Draw {
     }
 }
 
-/// Ranks with probability proportional to `1 / rank^alpha`.
+/// Draws ranks from 0 on, with probability proportional to `1 / (rank + 1)^alpha`. Has the sums of
+/// the weights up to each rank.
 struct Popularity(Vec<f64>);
 
 impl Popularity {
@@ -75,8 +76,8 @@ impl Popularity {
         let mut sum = 0.0;
         Popularity(
             (1..=apps)
-                .map(|rank| {
-                    sum += (rank as f64).powf(-alpha);
+                .map(|place| {
+                    sum += (place as f64).powf(-alpha);
                     sum
                 })
                 .collect(),

@@ -1,11 +1,11 @@
 //! Tools that derive a trace from others: slices, merges, anonymized copies. All use the builder,
 //! so pages get new indices.
 
-mod anonymise;
+mod anonymize;
 mod merge;
 mod slice;
 
-pub use anonymise::anonymise;
+pub use anonymize::anonymize;
 pub use merge::merge;
 pub use slice::{slice, Slice};
 

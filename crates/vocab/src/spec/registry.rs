@@ -75,7 +75,8 @@ impl<I> Registry<I> {
         self.keys().any(|known| known == key)
     }
 
-    /// The entry with this key. The error for an unknown key names the nearest one.
+    /// The entry with this key. The error for an unknown key names the nearest one. For a known key
+    /// with a part that is not a parameter (`one:x`), the error expects `name=value`.
     pub fn entry(&self, key: &str) -> Result<&'static Entry<I>> {
         self.iter().find(|entry| entry.key == key).ok_or_else(|| match key.split_once(':') {
             Some((known, part)) if self.has(known) => BadInput::new(known, format!("'{part}'"), "name=value"),

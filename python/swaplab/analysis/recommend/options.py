@@ -25,7 +25,7 @@ class Option:
     """A combination of settings that a run tried.
 
     The fields up to `conditions` are those of `Settings`; `outcomes` has each unit's figures by the
-    outcome's path, in the outcome's unit.
+    outcome's path, in the outcome's unit of measurement.
     """
 
     name: str

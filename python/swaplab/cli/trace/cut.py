@@ -1,4 +1,4 @@
-"""`swaplab trace slice`, `merge`, `anonymise`."""
+"""`swaplab trace slice`, `merge`, `anonymize`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def register(trace: typer.Typer) -> None:
     """Add the commands."""
     trace.command("slice")(slice_trace)
     trace.command("merge")(merge)
-    trace.command("anonymise")(anonymise)
+    trace.command("anonymize")(anonymize)
+    trace.command("anonymise", hidden=True)(anonymize)  # its name in earlier versions
 
 
 def slice_trace(
@@ -55,7 +56,7 @@ def merge(
     print_facts(text, as_json)
 
 
-def anonymise(
+def anonymize(
     trace: o.TraceFile,
     output: o.OutFile,
     seed: Annotated[int, typer.Option("--seed", min=0, max=o.MOST, metavar="N", help="Seed of the mapping of pages; keep it secret.")] = 0,
@@ -67,6 +68,6 @@ def anonymise(
     before.
     """
     refuse_overwrite(output, [trace])
-    with bar(f"anonymising {path_for_message(trace.name)}") as listener:
-        text = _core.trace_anonymise(trace, reading_json(o.reading(format, pages), trace), seed, output, listener)
+    with bar(f"anonymizing {path_for_message(trace.name)}") as listener:
+        text = _core.trace_anonymize(trace, reading_json(o.reading(format, pages), trace), seed, output, listener)
     print_facts(text, as_json)

@@ -4,6 +4,7 @@ requests, killed with all its children.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import pwd
@@ -26,6 +27,8 @@ from swaplab.worlds.memory.pager import check_program
 PR_SET_NO_NEW_PRIVS, PR_SET_THP_DISABLE = 38, 41
 #: `oom_score_adj` values by Android's names; the kernel's killer uses them too.
 FOREGROUND, PREVIOUS, CACHED = 0, 700, 900
+#: Time in seconds within which a killed process closes its channel and then ends.
+END_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -136,11 +139,11 @@ class Process:
             raise Silent("it isn't running")
         return self._channel
 
-    def importance(self, score: int) -> None:
+    def set_oom_score_adj(self, value: int) -> None:
         """Set the `oom_score_adj` of the app's processes."""
         for process in self.group.processes():
             try:
-                Path(f"/proc/{process}/oom_score_adj").write_text(str(score))
+                Path(f"/proc/{process}/oom_score_adj").write_text(str(value))
             except OSError:
                 continue  # the process has just ended
 
@@ -160,17 +163,24 @@ class Process:
             time.sleep(0.001)
         self.forget()
 
-    def forget(self) -> bool:
-        """Clean up after a process that has ended. Returns whether there was one and SIGKILL ended
-        it.
+    def reap(self) -> bool:
+        """Clean up after an app that has ended without `kill`, and kill what is left of it. Returns
+        whether SIGKILL ended its main process: nobody but the kernel sends that here.
         """
-        ended = self._process is not None
+        code = None
+        if self._process is not None:
+            with contextlib.suppress(subprocess.TimeoutExpired):  # only its channel is closed
+                code = self._process.wait(END_S)
+        self.kill()
+        return code == -signal.SIGKILL
+
+    def forget(self) -> None:
+        """Clean up after a process that has ended."""
         if self._channel is not None:
             self._channel.close()
         if self._process is not None:
             self.exit_code = self._process.wait(20)
         self._process, self._channel = None, None
-        return ended and self.exit_code == -signal.SIGKILL
 
     def last_words(self) -> str:
         """Copy the log of a failed app. Returns the copy's path and the end of the log on one

@@ -1,7 +1,7 @@
-"""The protocol: apps are launched and switched to in turn in one control group, under one design.
+"""The protocol: apps are launched and resumed in turn in one control group, under one design.
 
 A visit to an app without a process is a cold launch (spawn to ready). A visit to a live app is a
-switch (request to response), after the other apps have displaced its pages. The app is then used
+resume (request to response), after the other apps have displaced its pages. The app is then used
 for a while and left in the background, where the killer may kill it.
 """
 
@@ -27,7 +27,7 @@ from swaplab.worlds.procfs import PAGE
 
 @dataclass(frozen=True)
 class Visit:
-    """A launch or switch."""
+    """A cold launch or resume."""
 
     round: int
     warm_up: bool
@@ -100,8 +100,9 @@ class Stage:
     killer: LowMemoryKiller
     steering: Steering
     recording: events.Recording | None = None
-    #: Apps that the kernel has killed since the end of the warm-up.
-    ended: int = 0
+    #: Apps that the kernel has killed since the end of the warm-up: those that SIGKILL ended and
+    #: that neither the low-memory killer, the limit on cached apps nor `launch` killed.
+    kernel_killed: int = 0
     turn: int = 0
     began: float = field(default_factory=time.monotonic)
     #: The counters at the start of the repetition.
@@ -127,28 +128,28 @@ class Stage:
         alive = sum(process.alive for process in self.processes)
         return {"at_ns": self.since_start(time.monotonic()), **sizes, "pool_bytes": self.area.pool_bytes(), "live": alive, **totals}
 
-    def importance(self) -> list[tuple[int, Process]]:
-        """Rank the live apps by Android's `oom_score_adj`: 0 in the foreground, then the previous
-        app, then cached apps by recency.
+    def ranked(self) -> list[tuple[int, Process]]:
+        """Return the live apps with Android's `oom_score_adj` in its order: 0 in the foreground,
+        then the previous app, then cached apps by recency.
         """
-        ranked = [process for process in sorted(self.processes, key=lambda used: -used.last_used) if process.alive]
-        first = 0 if ranked and ranked[0].last_used == self.turn else 1
-        scores = [FOREGROUND, PREVIOUS, *(min(CACHED + place, 999) for place in range(len(ranked)))]
-        return list(zip(scores[first:], ranked, strict=False))
+        live = [process for process in sorted(self.processes, key=lambda used: -used.last_used) if process.alive]
+        first = 0 if live and live[0].last_used == self.turn else 1
+        adjustments = [FOREGROUND, PREVIOUS, *(min(CACHED + place, 999) for place in range(len(live)))]
+        return list(zip(adjustments[first:], live, strict=False))
 
     def background(self, least: int = 1) -> Iterator[Process]:
         """Yield the live apps of at least this `oom_score_adj`, least recently used first."""
-        yield from (process for score, process in reversed(self.importance()) if score >= least)
+        yield from (process for oom_score_adj, process in reversed(self.ranked()) if oom_score_adj >= least)
 
     def visit(self, name: str, number: int, warm_up: bool, outcome: Outcome) -> Visit:
-        """Bring an app to the foreground, measure the launch or switch, and use the app."""
+        """Bring an app to the foreground, measure the launch or resume, and use the app."""
         process = next(process for process in self.processes if process.app.name == name)
         self.turn += 1
         process.last_used = self.turn
         if not process.alive:
-            self.ended += process.forget()
-        for score, ranked in self.importance():
-            ranked.importance(score)
+            self.kernel_killed += process.reap()
+        for oom_score_adj, live in self.ranked():
+            live.set_oom_score_adj(oom_score_adj)
         self.steering.launched(process)
         self.steering.apply()
         before = self.sample()
@@ -158,9 +159,8 @@ class Stage:
                 seconds, bad = process.request()
                 outcome.bad_pages += bad
             except Gone:
-                # the kernel has killed it in the meantime, so this visit becomes a cold launch
-                process.kill()
-                self.ended += 1
+                # it has ended in the meantime, so this visit becomes a cold launch
+                self.kernel_killed += process.reap()
         if not process.alive:
             start, seconds = "cold", self.launch(process)
         at_ns = self.since_start(time.monotonic() - seconds)
@@ -171,14 +171,25 @@ class Stage:
         self._trim()
         self.group.settle(self.limit)
         self.pool, self.metadata = max(self.pool, self.area.pool_bytes()), max(self.metadata, self.area.metadata_bytes())
-        alive = sum(app.alive for app in self.processes)
-        pages_in, pages_out = after["swap_in_bytes"] // PAGE, after["swap_out_bytes"] // PAGE
-        counts = (pages_in, pages_out, after["major_faults"], alive, after["direct_reads"])
-        return Visit(number, warm_up, name, start, seconds * 1000, *counts, at_ns, after["file_refaults"], after["read_ahead_pages"])
+        return Visit(
+            round=number,
+            warm_up=warm_up,
+            app=name,
+            start=start,
+            ms=seconds * 1000,
+            swap_in_pages=after["swap_in_bytes"] // PAGE,
+            swap_out_pages=after["swap_out_bytes"] // PAGE,
+            major_faults=after["major_faults"],
+            alive=sum(app.alive for app in self.processes),
+            direct_reads=after["direct_reads"],
+            at_ns=at_ns,
+            file_refaults=after["file_refaults"],
+            read_ahead_pages=after["read_ahead_pages"],
+        )
 
     def launch(self, process: Process) -> float:
-        """Launch the app cold. If the memory limit kills it, kill the least important other app and
-        retry. Returns seconds to ready.
+        """Launch the app cold. If the memory limit kills it, kill the least recently used other app
+        and retry. Returns seconds to ready.
         """
         for _ in range(len(self.processes) + 1):
             is_only_app = next(self.background(), None) is None
@@ -187,7 +198,7 @@ class Stage:
                 self.steering.apply()
                 return seconds
             except Gone as error:
-                process.kill()
+                self.kernel_killed += process.reap()
                 if is_only_app:
                     raise self._unfit(process, error) from error
                 # The limit killed it: make room, unless the kernel's killer has killed the other
@@ -216,8 +227,7 @@ class Stage:
                 self.killer.tick()
                 time.sleep(self.killer.rule.poll_ms / 1000)
         except Gone:
-            process.kill()
-            self.ended += 1
+            self.kernel_killed += process.reap()
         except Silent as error:
             raise BadInput(f"app {process.app.name}: work: {error}; {process.last_words()}") from error
 

@@ -42,14 +42,14 @@ def repeat(place: Place, of: Configuration) -> Outcome:
         warm_up, rounds = of.table.warm_up, of.table.warm_up + of.table.rounds
         for number in range(rounds):
             if number == warm_up:
-                first, prepared.killer.kills, prepared.ended = prepared.sample(), [], 0
+                first, prepared.killer.kills, prepared.kernel_killed = prepared.sample(), [], 0
             for name in of.order:
                 outcome.visits.append(prepared.visit(name, number, number < warm_up, outcome))
         last = prepared.sample()
         # If apps have control groups of their own, kills are counted there and may be missing in
         # the common group.
         outcome.counts = last.since(first)
-        outcome.counts["kernel_kills"] = max(outcome.counts["kernel_kills"], prepared.ended)
+        outcome.counts["kernel_kills"] = max(outcome.counts["kernel_kills"], prepared.kernel_killed)
         kills = prepared.killer.kills
         outcome.kills = [Death(prepared.since_start(kill.at_s), kill.app, kill.reason, kill.freed_bytes) for kill in kills]
         outcome.psi_scope, outcome.others_swapping = last.pressure_scope, first.others_swapping or last.others_swapping

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 #: The prefix of the guest's lines.
-MARK = b"@swaplab "
+RECORD_PREFIX = b"@swaplab "
 
 
 class Record(BaseModel):
@@ -181,4 +181,4 @@ _READER: TypeAdapter[AnyRecord] = TypeAdapter(AnyRecord)
 
 def parse(line: bytes) -> AnyRecord | None:
     """Parse a line of the console; None for a line of the kernel."""
-    return _READER.validate_json(line[len(MARK) :]) if line.startswith(MARK) else None
+    return _READER.validate_json(line[len(RECORD_PREFIX) :]) if line.startswith(RECORD_PREFIX) else None

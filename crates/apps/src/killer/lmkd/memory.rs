@@ -11,7 +11,7 @@ const IMPERCEPTIBLE: u64 = 201;
 pub struct Memory {
     /// The time at which the window began in which refaults are counted; none before the first
     /// window.
-    window_ns: Option<u64>,
+    window_start_ns: Option<u64>,
     /// [`Pressure::file_refaults_kb`] at that time.
     refaults_kb: u64,
     /// [`Pressure::file_kb`] at that time.
@@ -56,7 +56,7 @@ impl Memory {
         }
         let after_kill = std::mem::take(&mut self.killed);
         if after_kill {
-            (self.window_ns, self.refaults_kb, self.file_kb, self.carried) = (Some(now_ns), seen.file_refaults_kb, seen.file_kb, 0);
+            (self.window_start_ns, self.refaults_kb, self.file_kb, self.carried) = (Some(now_ns), seen.file_refaults_kb, seen.file_kb, 0);
         }
         let is_direct = self.reclaims_directly(seen)?;
         let thrashing = self.thrashing(settings, now_ns, seen);
@@ -67,7 +67,8 @@ impl Memory {
     }
 
     /// Whether a task has reclaimed for itself since the last check; none if nobody has reclaimed
-    /// and no file page has refaulted, so that nothing may be killed.
+    /// and no file page has refaulted, so that nothing may be killed. `Some(false)` where scans
+    /// are not counted: an app may be killed then, but not for direct reclaim.
     fn reclaims_directly(&mut self, seen: &Pressure) -> Option<bool> {
         let refaulted = std::mem::replace(&mut self.last_refaults_kb, seen.file_refaults_kb) != seen.file_refaults_kb;
         let Some(now) = seen.scanned else { return Some(false) };
@@ -82,15 +83,17 @@ impl Memory {
         // Like lmkd, add a page to the file cache: without any file page, a single refault would
         // exceed every limit.
         let growth = 100 * seen.file_refaults_kb.saturating_sub(self.refaults_kb) / (self.file_kb + 4);
-        let since_ns = self.window_ns.map_or(u64::MAX, |began| now_ns.saturating_sub(began));
+        let since_ns = self.window_start_ns.map_or(u64::MAX, |began| now_ns.saturating_sub(began));
         if since_ns <= WINDOW_NS {
             return growth + self.carried;
         }
         let windows = since_ns / WINDOW_NS;
-        // Thrashing above the limit did not lead to a kill: it is carried over to the next window.
+        // The thrashing of the last window is carried over whole if it reached the limit, for it
+        // did not lead to a kill. It is halved for each window that has ended if it was lower, or
+        // if more than one has.
         let halved = growth.checked_shr(u32::try_from(windows).unwrap_or(u32::MAX)).unwrap_or(0);
         self.carried = if windows > 1 || growth < self.limit { halved } else { growth };
-        (self.window_ns, self.refaults_kb, self.file_kb) = (Some(now_ns), seen.file_refaults_kb, seen.file_kb);
+        (self.window_start_ns, self.refaults_kb, self.file_kb) = (Some(now_ns), seen.file_refaults_kb, seen.file_kb);
         self.limit = settings.thrashing_limit;
         self.carried
     }

@@ -62,7 +62,7 @@ fn kswapd_gives_up_where_no_share_of_a_list_is_a_page() {
     // on to priority 0, spares the page once and then takes it.
     let mut linux = Plain::new("active-inactive:kernel=6.12", 30, 3);
     linux.faults(&[2]);
-    linux.swappable(false);
+    linux.set_swappable(false);
     let free = FreePages { free: 0, high: 8 };
     linux.begin_reclaim(Reclaimer::Kswapd(free));
     assert_eq!((linux.reclaim_once(), linux.scanned()), (0, 0));
@@ -96,12 +96,12 @@ fn kernel_6_12_does_not_know_what_it_has_moved_since_the_last_sums() {
         let mut linux = Plain::new(&format!("active-inactive:kernel={kernel}"), 60, 12);
         linux.faults(&[0, 3, 6, 9]);
         (0..8).for_each(|n| assert!(linux.access(3 * n + 2, Op::Fetch)));
-        linux.sum_statistics();
+        linux.flush_statistics();
         linux.faults(&[30]);
         assert!(!linux.resident().contains(&left), "{kernel} {:?}", linux.resident());
         assert_eq!(lists(&linux)[2..], files, "{kernel}");
         // Once its counts are summed up, 6.12 knows that all files are active, and ages them.
-        linux.sum_statistics();
+        linux.flush_statistics();
         linux.begin_reclaim(Reclaimer::Group);
         linux.faults(&[33]);
         assert!(lists(&linux)[3] > 0.0, "{kernel}");

@@ -255,8 +255,8 @@ impl Policy for MglruPolicy {
         self.flags[page as usize] = 0;
     }
 
-    fn swappable(&mut self, yes: bool) {
-        self.swappable = yes;
+    fn set_swappable(&mut self, swappable: bool) {
+        self.swappable = swappable;
     }
 
     fn scanned(&self) -> u64 {
@@ -330,10 +330,10 @@ mod tests {
         // The plain runner's pages 0, 3, 6, .. are anonymous, 2, 5, 8, .. of files. Four anonymous
         // pages are older than two of files.
         let mut mglru = Plain::new("mglru:swappiness=200", 60, 6);
-        mglru.swappable(false);
+        mglru.set_swappable(false);
         mglru.faults(&[0, 3, 6, 9, 2, 5, 8, 11]);
         assert_eq!(mglru.resident(), [0, 3, 6, 8, 9, 11]);
-        mglru.swappable(true);
+        mglru.set_swappable(true);
         mglru.faults(&[14, 17]);
         assert_eq!(mglru.resident().iter().filter(|page| **page % 3 == 0).count(), 2);
     }

@@ -23,7 +23,8 @@ use swaplab_swap::Medium;
 use swaplab_vocab::{Nanos, Result};
 
 /// Build the machine of `phone` under `design`, before it has booted. `shared` are the names of the
-/// ranges of shared pages; `seconds` is the length of the part of the run that is counted.
+/// ranges of shared pages; `seconds` is
+/// [`Sequence::counted_seconds`](crate::phone::spec::Sequence::counted_seconds).
 pub fn build(phone: &Phone, design: &Design, apps: Apps, shared: Vec<String>, seed: u64, seconds: f64) -> Result<Machine> {
     let (layout, page_bytes) = (&apps.layout, phone.page_bytes);
     let (pages, count) = (layout.owners.len(), layout.apps.len());
@@ -73,6 +74,6 @@ fn policy(phone: &Phone, design: &Design, apps: &Apps, seed: u64) -> Result<Box<
         PagePolicy::Foresight => Box::new(Foresight::new(apps.plan.clone(), pages)),
         PagePolicy::Registry(spec) => spec.build(&Setup { pages, frames: phone.frames, costs, seed, future: None })?.boxed(),
     };
-    policy.swappable(design.swap.swaps());
+    policy.set_swappable(design.swap.swaps());
     Ok(policy)
 }

@@ -13,7 +13,7 @@ const SUMS_NS: u64 = 2_000_000_000;
 /// The clock, and the stalls of the running task.
 pub struct StallClock {
     /// The time of the last `take_stalls()`.
-    pub now_ns: u64,
+    pub settled_ns: u64,
     /// Stalls of the running task since the last `take_stalls()`, and their sum.
     waited: Stalls,
     waited_ns: u64,
@@ -46,12 +46,12 @@ impl StallClock {
     pub fn new(write_back: WriteBack, prices: &Prices) -> StallClock {
         let on_bus = Medium::ALL.map(|medium| prices.device(medium).attachment == Attachment::Memory);
         let (waited, elapsed) = (Stalls::default(), Elapsed::default());
-        StallClock { now_ns: 0, waited, waited_ns: 0, passed_ns: 0, elapsed, on_bus, interval_ns: 0, memory_ns: 0, sums: 0, write_back }
+        StallClock { settled_ns: 0, waited, waited_ns: 0, passed_ns: 0, elapsed, on_bus, interval_ns: 0, memory_ns: 0, sums: 0, write_back }
     }
 
     /// The current time in nanoseconds, including all stalls, work and pauses.
     pub fn now(&self) -> u64 {
-        self.now_ns + self.waited_ns + self.passed_ns
+        self.settled_ns + self.waited_ns + self.passed_ns
     }
 
     /// Let the running task work for `ns`.
@@ -100,7 +100,7 @@ impl StallClock {
 
     /// Stalls of the running task since the last call.
     pub fn take_stalls(&mut self) -> Stalls {
-        self.now_ns += std::mem::take(&mut self.waited_ns) + std::mem::take(&mut self.passed_ns);
+        self.settled_ns += std::mem::take(&mut self.waited_ns) + std::mem::take(&mut self.passed_ns);
         std::mem::take(&mut self.waited)
     }
 }

@@ -23,7 +23,7 @@ pub fn kill(app: AppId, reason: Reason, apps: &mut Apps, now_ns: u64) -> Kill {
 pub fn release(app: AppId, frames: &mut Frames, swap: &mut SwapEntries, apps: &Apps, clock: &mut StallClock) -> (u64, u64) {
     let (mut freed, mut swapped) = drop_pages(app, frames, swap, apps, clock);
     freed += frames.graphics_of(app) as u64;
-    frames.policy.swappable(swap.exists);
+    frames.policy.set_swappable(swap.exists);
     frames.shrink_graphics(app, 0);
     for owner in apps.orphaned(app) {
         let of_shared = drop_pages(owner, frames, swap, apps, clock);

@@ -138,14 +138,14 @@ impl Machine {
 
     /// Let background reclaim catch up with the time that has passed since the last call.
     pub fn catch_up(&mut self) {
-        self.sum_statistics();
+        self.flush_statistics();
         self.background().catch_up();
     }
 
     /// Sum up the statistics of control groups, if that is due.
-    pub fn sum_statistics(&mut self) {
+    pub fn flush_statistics(&mut self) {
         if self.clock.sums_are_due() {
-            self.frames.policy.sum_statistics();
+            self.frames.policy.flush_statistics();
         }
     }
 
@@ -278,7 +278,7 @@ impl Machine {
 
     /// Run the swap scheme's background work, such as writing idle pages back.
     pub fn tick(&mut self) {
-        self.swap.side.tick(Nanos(self.clock.now_ns));
+        self.swap.side.tick(Nanos(self.clock.settled_ns));
         let charge = self.swap.side.charged.clone();
         self.counts.system_ns += charge.cpu.0;
         let owners = &self.apps.layout.owners;

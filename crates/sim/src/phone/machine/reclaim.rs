@@ -125,7 +125,7 @@ fn try_evict(
         }
         Stored::Dropped => Evicted::Dropped,
         Stored::Full => {
-            frames.policy.swappable(false);
+            frames.policy.set_swappable(false);
             Evicted::No
         }
     }

@@ -58,7 +58,7 @@ impl Machine {
                 self.count_swap_in(page);
                 if !kept {
                     self.swap.free(page, Freed::Copy, self.clock.now());
-                    self.frames.policy.swappable(true);
+                    self.frames.policy.set_swappable(true);
                 }
                 self.frames.pages.set(page, if kept { bits::SLOT } else { bits::DIRTY });
             }
@@ -85,7 +85,7 @@ impl Machine {
         self.frames.in_use.writing = self.clock.write_back.frames_at(self.clock.now());
         if !kept {
             self.swap.free(page, Freed::Copy, self.clock.now());
-            self.frames.policy.swappable(true);
+            self.frames.policy.set_swappable(true);
             self.frames.pages.clear(page, bits::SLOT);
             self.frames.pages.set(page, bits::DIRTY);
         }

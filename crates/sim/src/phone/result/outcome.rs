@@ -29,7 +29,7 @@ impl Outcome {
     /// Collect the figures of a run, which are counted from `counted_from_ns`.
     pub fn new(machine: Machine, counted_from_ns: u64, seed: u64) -> Outcome {
         let (counts, side) = (machine.counts, &machine.swap.side);
-        let wall_ns = machine.clock.now_ns - counted_from_ns;
+        let wall_ns = machine.clock.settled_ns - counted_from_ns;
         let seconds = wall_ns as f64 * 1e-9;
         let mut of_files = machine.files.ledger.media(&machine.prices, None, |_| 0);
         let files = of_files.remove(Medium::Flash.name()).unwrap_or_default();

@@ -6,13 +6,14 @@
 //! waits for it, and it takes no processor time of its own. In the foreground, the app waits for
 //! the pages that a collection reads, where ART's collector is a task of its own.
 
-use super::{Phone, ACTIVITY, SERVICE};
+use super::PhoneRun;
 use crate::phone::process::Process;
 use crate::phone::spec::Background;
 use crate::phone::user::background::due;
 use crate::phone::user::heap::Allocated;
 use crate::phone::user::layout::AppPages;
 use crate::phone::user::owner::SYSTEM;
+use crate::phone::user::plan::Salt;
 use std::ops::Range;
 use swaplab_apps::Start;
 use swaplab_experiment::Compact;
@@ -23,7 +24,7 @@ fn share_of(range: &Range<PageId>, share: f64) -> Range<PageId> {
     range.start..range.start + (range.len() as f64 * share) as PageId
 }
 
-impl Phone<'_> {
+impl PhoneRun<'_> {
     /// Begin a launch of `app`. A cold start is that of a new process.
     pub(super) fn begin_start(&mut self, app: AppId) -> Start {
         self.machine.deaths().end_before_start(app);
@@ -31,7 +32,7 @@ impl Phone<'_> {
         let start = self.machine.apps.launcher.launch(app);
         if !is_live {
             self.processes[usize::from(app)] = Process::default();
-            self.machine.apps.restarts.started(app, self.machine.clock.now_ns);
+            self.machine.apps.restarts.started(app, self.machine.clock.settled_ns);
         }
         start
     }
@@ -39,7 +40,7 @@ impl Phone<'_> {
     /// Let time pass until `to_ns`, with the background work of apps. Several periods of an app
     /// that end in that time count as one.
     pub(in crate::phone) fn elapse(&mut self, to_ns: u64) {
-        let (from_ns, background) = (self.machine.clock.now_ns, self.spec.phone.background);
+        let (from_ns, background) = (self.machine.clock.settled_ns, self.spec.phone.background);
         self.machine.rest(to_ns.saturating_sub(from_ns));
         self.machine.reclaim_proactively(from_ns, to_ns);
         self.restart_services(to_ns, background.services.restart_share);
@@ -54,15 +55,15 @@ impl Phone<'_> {
         }
         // The user does not wait for stalls in the background.
         self.machine.clock.take_stalls();
-        self.machine.clock.now_ns = self.machine.clock.now_ns.max(to_ns);
-        self.machine.sum_statistics();
+        self.machine.clock.settled_ns = self.machine.clock.settled_ns.max(to_ns);
+        self.machine.flush_statistics();
         self.machine.tick();
     }
 
     /// Let the clock be at `ns` at least, before something that happens then.
     fn advance_clock(&mut self, ns: u64) {
         self.machine.clock.take_stalls();
-        self.machine.clock.now_ns = self.machine.clock.now_ns.max(ns);
+        self.machine.clock.settled_ns = self.machine.clock.settled_ns.max(ns);
         self.machine.reap();
     }
 
@@ -78,7 +79,7 @@ impl Phone<'_> {
             *process = Process::default();
             process.leave_foreground(due_ns);
             let pages = self.pages_of(app);
-            self.refer_to_each(pages.file.start..pages.file_hot_end, Op::Fetch);
+            self.refer_to_range(pages.file.start..pages.file_hot_end, Op::Fetch);
             for page in share_of(&pages.anon, share) {
                 self.refer_if_live(app, page, Op::Write);
             }
@@ -92,7 +93,7 @@ impl Phone<'_> {
             self.advance_clock(to_ns - to_ns % services.daemons_every_ns);
             let system = self.pages_of(SYSTEM);
             for page in share_of(&system.anon, services.daemons_share) {
-                self.use_page(page, &system, SERVICE);
+                self.use_page(page, &system, Salt::Service);
             }
         }
     }
@@ -132,18 +133,18 @@ impl Phone<'_> {
             }
         }
         if due(background.activity_every_ns, idle.since_ns, from_ns, awake_ns) {
-            self.use_share(app, &pages, background.activity_share, ACTIVITY);
+            self.use_share(app, &pages, background.activity_share, Salt::Activity);
         }
         let services = &background.services;
         if self.machine.apps.launcher.is_service(app) && due(services.every_ns, idle.since_ns, from_ns, awake_ns) {
             self.advance_clock(awake_ns - (awake_ns - idle.since_ns) % services.every_ns);
-            self.use_share(app, &pages, services.share, SERVICE);
+            self.use_share(app, &pages, services.share, Salt::Service);
         }
         self.allocate_in_background(app, from_ns, awake_ns);
     }
 
     /// Use a share of the pages of an app, the hottest first.
-    fn use_share(&mut self, app: AppId, pages: &AppPages, share: f64, salt: u64) {
+    fn use_share(&mut self, app: AppId, pages: &AppPages, share: f64, salt: Salt) {
         for page in share_of(&pages.anon, share) {
             let op = self.natures.op(&self.machine.apps.plan, self.number, page, salt, pages);
             self.refer_if_live(app, page, op);

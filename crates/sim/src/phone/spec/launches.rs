@@ -18,6 +18,27 @@ pub struct Sequence {
     pub warm_up: usize,
 }
 
+impl Sequence {
+    /// By app, its number of launches.
+    pub fn launches_by_app(&self) -> Vec<u64> {
+        let mut counts: Vec<u64> = Vec::new();
+        for launch in &self.launches {
+            let at = usize::from(launch.app);
+            counts.resize(counts.len().max(at + 1), 0);
+            counts[at] += 1;
+        }
+        counts
+    }
+
+    /// The planned time in seconds from the first counted launch, or from the boot if all launches
+    /// are counted, to the end of the last use. Figures of a run count from the end of the
+    /// warm-up's last launch on, which is earlier by one pause.
+    pub fn counted_seconds(&self) -> f64 {
+        let from_ns = self.launches.get(self.warm_up).filter(|_| self.warm_up > 0).map_or(0, |launch| launch.at_ns);
+        self.launches.last().map_or(0.0, |last| (last.at_ns + last.foreground_ns - from_ns) as f64 / 1e9)
+    }
+}
+
 /// The sequence of each seed.
 pub struct Sequences {
     pub each: Vec<Sequence>,

@@ -4,7 +4,7 @@
 use super::by_hand::{kills, places, start, with_launches};
 use super::small::{booted, check, design, models, small, Booted};
 use crate::phone::machine::record::Reason;
-use crate::phone::run::Phone;
+use crate::phone::run::PhoneRun;
 use crate::phone::user::owner::SYSTEM;
 use swaplab_apps::{Start, SERVICE};
 use swaplab_experiment::apps::AppSize;
@@ -75,12 +75,12 @@ fn span(text: &str) -> Span {
     Span::parse(text).unwrap()
 }
 
-fn launch(phone: &mut Phone, at_s: u64, app: AppId) {
+fn launch(phone: &mut PhoneRun, at_s: u64, app: AppId) {
     phone.launch(&Launch { at_ns: at_s * S, app, foreground_ns: S }).unwrap();
     check(&phone.machine).unwrap();
 }
 
-fn swapped_in(phone: &Phone, app: usize) -> u64 {
+fn swapped_in(phone: &PhoneRun, app: usize) -> u64 {
     phone.machine.record.traffic[app].swapped_in
 }
 
@@ -135,7 +135,7 @@ fn a_restarted_service_takes_memory_again() {
     experiment.machine.limits.services = 2;
     let booted = booted(&experiment);
     let mut phone = booted.phone();
-    let anonymous = |phone: &Phone| {
+    let anonymous = |phone: &PhoneRun| {
         let anon = phone.machine.apps.layout.of(0).anon.clone();
         anon.filter(|page| phone.machine.frames.pages.is_resident(*page)).count()
     };

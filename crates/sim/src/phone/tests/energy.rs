@@ -9,23 +9,23 @@ use swaplab_vocab::PAGE_SIZE;
 /// The requests of a log: medium, whether it is a write, bytes. A step that continues a request is
 /// added to it.
 fn requests(log: &[Step]) -> Vec<(Medium, bool, u64)> {
-    let mut operations: Vec<(Medium, bool, u64)> = Vec::new();
+    let mut requests: Vec<(Medium, bool, u64)> = Vec::new();
     for step in log {
         let (medium, write, bytes, continues) = match *step {
             Step::Read { medium, bytes, continues, .. } => (medium, false, u64::from(bytes), continues),
             Step::Write { medium, bytes, continues, .. } => (medium, true, u64::from(bytes), continues),
             Step::Cpu(_) => continue,
         };
-        match operations.last_mut().filter(|last| continues && (last.0, last.1) == (medium, write)) {
+        match requests.last_mut().filter(|last| continues && (last.0, last.1) == (medium, write)) {
             Some(last) => last.2 += bytes,
-            None => operations.push((medium, write, bytes)),
+            None => requests.push((medium, write, bytes)),
         }
     }
-    operations
+    requests
 }
 
-/// Energy in joules of the requests to `medium`. `None` if its device has no energy figures. A page
-/// of one word moves no byte.
+/// Energy in joules of the requests to `medium`. `None` if its device has no energy figures. A
+/// same-filled page moves no byte.
 fn joules(prices: &Prices, log: &[Step], medium: Medium) -> Option<f64> {
     let device = prices.device(medium);
     let each = |(_, write, bytes): (Medium, bool, u64)| {
@@ -82,7 +82,7 @@ fn energy_adds_up_from_the_transfers() {
         let watts = prices.processor().spec.get("cpu.active_mw").unwrap() * 1e-3;
         let seconds = (sequence.launches.last().unwrap().at_ns + sequence.launches.last().unwrap().foreground_ns) as f64 * 1e-9;
 
-        let run_ns = machine.clock.now_ns;
+        let run_ns = machine.clock.settled_ns;
         let outcome = Outcome::new(machine, 0, 1);
         let energy = &outcome.energy.parts_j;
         let assert_close = |key: &str, expected: f64, steps: usize| {
@@ -99,8 +99,8 @@ fn energy_adds_up_from_the_transfers() {
             let key = format!("swap_{}", medium.name());
             let used = requests(&of_swap).iter().any(|(of, ..)| *of == medium);
             assert_eq!(energy.contains_key(&key), used, "{swap}: {key}");
-            // What files read of a cache in NVM counts for that medium; their flash is a part of
-            // its own.
+            // Reads of file pages from a cache in NVM count towards `swap_nvm`. Reads of file pages
+            // from flash are the part `files`.
             let of_files_too = if medium == Medium::Nvm { joules(&prices, &of_files, medium) } else { Some(0.0) };
             let device = prices.device(medium);
             let idle_j = outcome.media.get(medium.name()).and_then(|medium| medium.background_j);

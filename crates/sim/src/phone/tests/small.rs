@@ -3,7 +3,7 @@
 
 use crate::phone::machine::Machine;
 use crate::phone::rows;
-use crate::phone::run::Phone;
+use crate::phone::run::PhoneRun;
 use crate::phone::spec::{Sequence, Spec};
 use crate::phone::user::owner::SYSTEM;
 use swaplab_experiment::apps::{AppModels, AppSize};
@@ -80,8 +80,8 @@ pub fn booted(experiment: &Experiment) -> Booted {
 }
 
 impl Booted {
-    pub fn phone(&self) -> Phone<'_> {
-        Phone::boot(&self.0, &self.0.designs[0], self.sequence(), 1).unwrap()
+    pub fn phone(&self) -> PhoneRun<'_> {
+        PhoneRun::boot(&self.0, &self.0.designs[0], self.sequence(), 1).unwrap()
     }
 
     pub fn sequence(&self) -> &Sequence {

@@ -2,13 +2,9 @@
 //! none. For other pages each use is drawn.
 
 use super::layout::{AppPages, Layout};
-use super::plan::Plan;
+use super::plan::{Plan, Salt};
 use std::ops::Range;
 use swaplab_vocab::{Op, PageId};
-
-/// Salts of the draws of a page's nature, different from those of uses.
-const IS_LASTING: u64 = 5;
-const NATURE: u64 = 6;
 
 /// The natures of all pages, drawn once, so that a use of a page of a lasting nature needs no draw.
 pub struct Natures {
@@ -26,8 +22,8 @@ impl Natures {
         let shared = layout.shared.iter().map(|shared| &shared.pages);
         for of in layout.apps.iter().chain([&layout.system]).chain(shared) {
             for page in of.anon.clone() {
-                if share > 0.0 && plan.chance(0, page, IS_LASTING) < share {
-                    natures.lasting[page as usize] = drawn_op(plan.chance(0, page, NATURE), of);
+                if share > 0.0 && plan.chance(0, page, Salt::IsLasting) < share {
+                    natures.lasting[page as usize] = drawn_op(plan.chance(0, page, Salt::Nature), of);
                 } else {
                     natures.drawn[page as usize / 64] |= 1 << (page % 64);
                 }
@@ -38,7 +34,7 @@ impl Natures {
 
     /// The operation of a use of `page`, which belongs to `of`, in launch `number`. Uses with
     /// different `salt` are independent.
-    pub fn op(&self, plan: &Plan, number: u32, page: PageId, salt: u64, of: &AppPages) -> Op {
+    pub fn op(&self, plan: &Plan, number: u32, page: PageId, salt: Salt, of: &AppPages) -> Op {
         match self.drawn[page as usize / 64] >> (page % 64) & 1 {
             0 => self.lasting[page as usize],
             _ => drawn_op(plan.chance(number, page, salt), of),
@@ -46,7 +42,7 @@ impl Natures {
     }
 
     /// Append the operation of each of `pages` to `ops`; see [`Natures::op`].
-    pub fn ops(&self, plan: &Plan, number: u32, pages: Range<PageId>, salt: u64, of: &AppPages, ops: &mut Vec<Op>) {
+    pub fn ops(&self, plan: &Plan, number: u32, pages: Range<PageId>, salt: Salt, of: &AppPages, ops: &mut Vec<Op>) {
         ops.extend_from_slice(&self.lasting[pages.start as usize..pages.end as usize]);
         for word in pages.start / 64..pages.end.div_ceil(64) {
             let mut drawn = self.drawn[word as usize];
@@ -86,9 +82,9 @@ mod tests {
         assert!(of.anon.contains(&3999) && of.write_share == 0.3);
         let steady = |lasting: f64| {
             let natures = Natures::new(&plan, &layout, lasting);
-            let op = |number: u32, page: PageId| natures.op(&plan, number, page, 2 + u64::from(number % 2), of);
+            let op = |number: u32, page: PageId| natures.op(&plan, number, page, [Salt::Start, Salt::Foreground][number as usize % 2], of);
             let mut ops = Vec::new();
-            natures.ops(&plan, 1, 70..3999, 3, of, &mut ops);
+            natures.ops(&plan, 1, 70..3999, Salt::Foreground, of, &mut ops);
             assert!((70..3999).map(|page| op(1, page)).eq(ops));
             let uses: Vec<usize> = (0..4000).map(|page| (0..20).filter(|number| op(*number, page).is_write()).count()).collect();
             let share = |of: usize| uses.iter().filter(|count| **count == of).count() as f64 / 4000.0;

@@ -34,6 +34,25 @@ pub struct Plan {
     now: AtomicU32,
 }
 
+/// The purposes of draws, which are independent of each other. A change of a number changes all
+/// results.
+#[derive(Clone, Copy)]
+pub enum Salt {
+    /// Whether a launch uses a warm page.
+    Warm = 1,
+    /// The operation of a use until an app is ready.
+    Start = 2,
+    /// The operation of a use while an app is in the foreground.
+    Foreground = 3,
+    /// The operation of a use by other activity in the background.
+    Activity = 4,
+    /// Whether a page has a lasting nature, and which.
+    IsLasting = 5,
+    Nature = 6,
+    /// The operation of a use by a service or a daemon.
+    Service = 7,
+}
+
 impl Plan {
     pub fn new(seed: u64, launches: &[Launch], layout: &Layout) -> Plan {
         let mut of_app = vec![Vec::new(); layout.apps.len()];
@@ -62,9 +81,9 @@ impl Plan {
 
     /// A uniform draw from [0, 1) for one use of `page` in launch `number`. Draws with different
     /// `salt` are independent.
-    pub fn chance(&self, number: u32, page: PageId, salt: u64) -> f64 {
+    pub fn chance(&self, number: u32, page: PageId, salt: Salt) -> f64 {
         // The finalizer of SplitMix64 over seed, launch, page and salt.
-        let mut z = self.seed ^ salt << 56 ^ u64::from(number) << 32 ^ u64::from(page);
+        let mut z = self.seed ^ (salt as u64) << 56 ^ u64::from(number) << 32 ^ u64::from(page);
         z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -73,7 +92,7 @@ impl Plan {
 
     /// Whether a warm page is used in launch `number`.
     pub fn warm(&self, number: u32, page: PageId, of: &AppPages) -> bool {
-        self.chance(number, page, 1) < of.warm_probability
+        self.chance(number, page, Salt::Warm) < of.warm_probability
     }
 
     /// The first launch of `app` after the present one.
@@ -87,7 +106,7 @@ impl Plan {
     pub fn next_use(&self, page: PageId) -> u32 {
         let (owner, now) = (self.owners[page as usize], self.now());
         let probability = || self.warm_probability[usize::from(owner).min(self.of_app.len())];
-        let used = |number: u32| self.chance(number, page, 1) < probability();
+        let used = |number: u32| self.chance(number, page, Salt::Warm) < probability();
         match (self.roles[page as usize], owner) {
             (Role::Cold, _) => NEVER,
             (Role::Hot, owner) if owner == SYSTEM || shared_number(owner).is_some() => now + 1,

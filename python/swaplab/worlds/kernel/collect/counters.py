@@ -1,8 +1,9 @@
 """Samples of the kernel's counters. The difference of two samples is the activity between them.
 
-/proc/vmstat and /proc/pressure count for the whole machine. Version 1 control groups do not count
-swap-ins, so a run's traffic is taken from the machine's counters. It is correct if no other program
-swaps; `others_swapping` says whether another swap area was active.
+/proc/vmstat counts for the whole machine. Version 1 control groups do not count swap-ins, so a
+run's traffic is taken from the machine's counters. It is correct if no other program swaps;
+`others_swapping` says whether another swap area was active. Stalls are those of the group if it has
+a memory.pressure file, otherwise those of the machine; `pressure_scope` says which.
 """
 
 from __future__ import annotations
@@ -17,11 +18,10 @@ from swaplab.worlds.procfs import PAGE, read, table
 #: The rows of /proc/vmstat in a sample, and `direct_reads`, which only swaplab's pager has: pages
 #: read in place, without a copy.
 VMSTAT = (
-    "pswpin", "pswpout", "zswpin", "zswpout", "swpin_zero", "swpout_zero", "swap_ra", "swap_ra_hit", "pgmajfault", "pgscan_direct",
-    "direct_reads",
+    "pswpin", "pswpout", "zswpin", "zswpout", "swpin_zero", "swpout_zero", "swap_ra", "swap_ra_hit", "pgmajfault", "direct_reads",
 )  # fmt: skip
 #: The rows of memory.stat in a sample.
-STAT = ("anon", "file", "swap", "workingset_refault_anon", "workingset_refault_file", "pgfault", "pgmajfault")
+STAT = ("anon", "file", "swap", "workingset_refault_anon", "workingset_refault_file")
 #: Fields of zram's mm_stat, in the kernel's order.
 ZRAM = ("orig_data_size", "compr_data_size", "mem_used_total", "mem_limit", "mem_used_max", "same_pages", "pages_compacted", "huge_pages")
 

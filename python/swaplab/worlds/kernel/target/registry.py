@@ -23,7 +23,7 @@ def split(target: str) -> tuple[str, str]:
     kind, colon, at = target.partition(":")
     is_valid = kind in TARGETS and not (colon and kind not in ADDRESSED) and not (colon and not at)
     if not is_valid or at.startswith("-") or (kind == "ssh" and not at):
-        raise BadInput(f"target: '{target}'; expected local, ssh:HOST, adb or adb:SERIAL")
+        raise BadInput(f"run.kernel.target: '{target}'; expected local, ssh:HOST, adb or adb:SERIAL")
     return kind, at
 
 

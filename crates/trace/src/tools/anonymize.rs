@@ -54,7 +54,7 @@ impl Renaming for Moved {
     }
 }
 
-pub fn anonymise(trace: &Trace, seed: u64, output: &Path, progress: Progress) -> Result<Meta> {
+pub fn anonymize(trace: &Trace, seed: u64, output: &Path, progress: Progress) -> Result<Meta> {
     let table = trace.page_table()?;
     let moved = Moved::new(table, seed);
     let mut builder = TraceBuilder::create(output, trace.kind, trace.page_size, Codec::Zstd)?;
