@@ -75,17 +75,20 @@ impl Eviction<'_> {
     pub fn reclaim(&mut self, direct: bool) -> usize {
         let (mut left, batch, of) = (0, self.frames.batch, self.frames.policy.as_ref());
         let (scanned, refilled) = (of.scanned(), of.refilled());
-        let mut busy = Charge::default();
+        let (mut busy, mut rejected) = (Charge::default(), false);
+        // A policy with passes ends a direct reclaim itself, at the end of a pass.
+        let ends_itself = direct && of.passes().is_some();
         for attempt in 0..batch * if direct { reclaim::DIRECT_ATTEMPTS } else { reclaim::ATTEMPTS } {
-            if left >= batch {
+            if left >= batch && !ends_itself {
                 break;
             }
             self.frames.policy.reclaim(None, &mut self.frames.pages);
             let settled = self.settle(&mut busy, attempt);
             left += settled.frames;
-            if !settled.any {
+            if !settled.any && (left > 0 || !std::mem::take(&mut rejected)) {
                 break;
             }
+            rejected |= settled.any;
         }
         let of = self.frames.policy.as_ref();
         let (scanned, refilled) = (of.scanned() - scanned, of.refilled() - refilled);
