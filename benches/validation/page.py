@@ -146,7 +146,9 @@ def section(of: Stored, held_out: bool) -> list[str]:
         "An app's own processor time is that of its starts and resumes in a guest with memory to spare. A page's prices on "
         f"the guest's processor come from a microbenchmark: a scanned page {prices.scan_ns:,.0f} ns, "
         f"a fault {FAULT_NS} ns, a swap-in {prices.swap_in_ns:,.0f} ns, a block request "
-        f"{prices.block_request_ns:,.0f} ns, lz4 {prices.compress_ns:,.0f} ns in and {prices.decompress_ns:,.0f} ns out. No figure was "
+        f"{prices.block_request_ns:,.0f} ns, lz4 {prices.compress_ns:,.0f} ns in and {prices.decompress_ns:,.0f} ns out, "
+        f"an anonymous page evicted {prices.anon_out_ns:,.0f} ns, a page of a file dropped {prices.file_out_ns:,.0f} ns and "
+        f"read again {prices.file_in_ns:,.0f} ns. No figure was "
         "fitted to a run that is judged."
     )
     title = f"Held out:{suffix(of)}" if held_out else "Together"

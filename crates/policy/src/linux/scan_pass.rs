@@ -295,6 +295,25 @@ mod tests {
     }
 
     #[test]
+    fn active_pages_that_are_not_aged_count_as_pages_to_scan() {
+        let mut pass = ScanPass::new(true);
+        pass.next_priority();
+        pass.set([400 << 12, 0, 200 << 12, 400 << 12], [true, false], Balance::Fractions([1.0, 1.0]));
+        // 200 anonymous, 100 inactive and 200 active file pages. 32 of each list are taken in the
+        // first round, but active ones are not scanned.
+        for at in 0..64 {
+            assert_ne!(pass.next(), Some((1, true)));
+            if at < 40 {
+                pass.note_reclaimed();
+            }
+        }
+        // 168 anonymous and 68 + 168 file pages are left, so anonymous ones rest with 168 of 201, 83
+        // %. Of 100 and 200 file pages 17 % are 17 and 34, less the 32: 2 active ones, which are not
+        // scanned.
+        assert_eq!(looked_at(&mut pass), [0, 0, 0, 0]);
+    }
+
+    #[test]
     fn files_are_tiny_where_they_and_free_pages_do_not_exceed_the_high_watermark() {
         let mut pass = ScanPass::new(true);
         pass.begin(Reclaimer::Direct(FreePages { free: 100, high: 600 }));

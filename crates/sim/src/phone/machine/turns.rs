@@ -2,12 +2,12 @@
 //!
 //! Source: Linux 6.12, kernel/sched/fair.c, for two tasks of equal weight. A task may be chosen
 //! (`entity_eligible`) if it had no more processor time than the other one; of two such tasks the
-//! one with the earlier deadline is chosen (`pick_eevdf`). A chosen task keeps the processor until
-//! its slice ends (`RUN_TO_PARITY`), which the clock's tick finds out (`entity_tick`,
-//! `update_deadline`). A woken task takes the processor at once only if the other one is past its
-//! slice and the woken one is chosen (`check_preempt_wakeup_fair`). A task that sleeps keeps the
-//! time that it is owed (`vlag`, `place_entity`); one that had too much stays in the competition
-//! (`DELAY_DEQUEUE`) and is owed nothing afterwards (`DELAY_ZERO`).
+//! one with the earlier deadline is chosen (`pick_eevdf`). A task that may be chosen keeps the
+//! processor until its slice ends (`RUN_TO_PARITY`). The clock's tick finds out that a slice has
+//! ended (`entity_tick`, `update_deadline`). A woken task takes the processor at once if it is
+//! chosen (`check_preempt_wakeup_fair`). A task that sleeps keeps the time that it is owed (`vlag`,
+//! `place_entity`); one that had too much stays in the competition (`DELAY_DEQUEUE`) and is owed
+//! nothing afterwards (`DELAY_ZERO`).
 //! Deviations: all processes of apps are one task, as those of a control group are; a task that
 //! must give up the processor does so at once, not at the end of its system call.
 
@@ -158,5 +158,79 @@ fn other(task: Task) -> Task {
     match task {
         Task::Running => Task::Kswapd,
         Task::Kswapd => Task::Running,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// kswapd wakes up 0.3 ms after the running task got the processor, and the clock ticks at 4
+    /// ms.
+    fn first_turn_of_kswapd() -> Turns {
+        let mut turns = Turns::new();
+        turns.ran(Task::Running, 300_000);
+        // Both may be chosen, and the running task is in its slice of 0.7 ms.
+        assert!(!turns.wake(Task::Kswapd));
+        turns.ran(Task::Running, 3_700_000);
+        turns.tick();
+        assert!(turns.kswapd_has_processor());
+        turns
+    }
+
+    #[test]
+    fn turns_end_at_ticks() {
+        let mut turns = first_turn_of_kswapd();
+        // kswapd began at 0.3 ms of processor time and has 4.3 at the next tick, the other task 4.0.
+        turns.ran(Task::Kswapd, 4_000_000);
+        turns.tick();
+        assert!(!turns.kswapd_has_processor());
+    }
+
+    #[test]
+    fn a_task_that_is_owed_time_gets_the_processor_when_it_wakes_up() {
+        let mut turns = first_turn_of_kswapd();
+        // It sleeps at 1.3 ms, the other task at 4.0: it is owed half of 2.7 ms.
+        turns.ran(Task::Kswapd, 1_000_000);
+        turns.sleep();
+        assert!(!turns.kswapd_has_processor());
+        // The other task is in its slice, but had more time: 4.5 ms against 4.5 - 2.7.
+        turns.ran(Task::Running, 500_000);
+        assert!(turns.wake(Task::Kswapd));
+    }
+
+    #[test]
+    fn a_task_that_had_too_much_is_owed_nothing_after_its_sleep() {
+        for (ns, at_once) in [(100_000, false), (1_000_000, true)] {
+            let mut turns = first_turn_of_kswapd();
+            turns.ran(Task::Kswapd, 4_000_000);
+            turns.sleep();
+            // It sleeps with 4.3 ms against 4.0. At 4.1 it still had too much. At 5.0 it begins at
+            // 5.0, the other one's slice has ended at 4.7, and of equal deadlines that of the
+            // waiting task counts.
+            turns.ran(Task::Running, ns);
+            assert_eq!(turns.wake(Task::Kswapd), at_once, "{ns}");
+        }
+    }
+
+    #[test]
+    fn a_task_that_waited_for_a_device_may_wait_for_the_tick() {
+        let mut turns = Turns::new();
+        assert!(!turns.wake(Task::Kswapd));
+        turns.ran(Task::Running, 100_000);
+        turns.sleep();
+        // kswapd has had 0.09 ms of its slice when the other task, which had 0.1 ms, wakes up.
+        turns.ran(Task::Kswapd, 90_000);
+        assert!(!turns.wake(Task::Running) && turns.kswapd_has_processor());
+        turns.ran(Task::Kswapd, 3_810_000);
+        turns.tick();
+        assert!(!turns.kswapd_has_processor());
+    }
+
+    #[test]
+    fn a_task_alone_always_gets_the_processor() {
+        let mut turns = Turns::new();
+        turns.sleep();
+        assert!(turns.wake(Task::Running) && !turns.kswapd_has_processor());
     }
 }
