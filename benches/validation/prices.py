@@ -1,5 +1,5 @@
-"""What reclaim costs the guest's processor, by microbenchmarks in the guest: apps of anonymous pages
-that are all swapped out and in, and apps of file pages that are dropped and read again.
+"""What reclaim costs the guest's processor, by microbenchmarks in the guest: apps of anonymous
+pages that are all swapped out and in, and apps of file pages that are dropped and read again.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def measure_prices(kernel: str, mglru: bool = False) -> Prices:
     anon_out = _freed_price(nvm) - COPY_NS - nvm_write - nvm_write_transfer
     own_files, files = (_files(run_guest(MICRO_FILES, kernel, size, mglru=mglru)) for size in (MEMORY + 2 * FOOTPRINT * APPS, MEMORY))
     own_of_files = median(visit.process.cpu_ns for visit in own_files)
-    file_in = _into(files, own_of_files, scan, "workingset_refault_file") - (block_request + FAULT_NS) / READ_AHEAD
+    file_in = _file_in(files, own_of_files, scan) - block_request / READ_AHEAD
     return Prices(
         scan_ns=scan,
         swap_in_ns=swap_in,
@@ -143,10 +143,16 @@ def _freed_price(visits: list[Visit]) -> float:
 def _kswapd_prices(visits: list[Visit]) -> tuple[float, float]:
     """Fit kswapd's time per scanned and per freed page by least squares through zero."""
     rows = [(visit.kernel["pgsteal_kswapd"], _scanned(visit), visit.kswapd_ns) for visit in visits]
-    freed2, both, looked2 = (sum(x * y for x, y in pairs) for pairs in zip(*(((f, f), (f, s), (s, s)) for f, s, _ in rows), strict=True))
-    freed_ns, looked_ns = sum(f * ns for f, _, ns in rows), sum(s * ns for _, s, ns in rows)
-    determinant = freed2 * looked2 - both * both
-    return float((freed2 * looked_ns - both * freed_ns) / determinant), float((looked2 * freed_ns - both * looked_ns) / determinant)
+    freed_ns, scan_ns = _least_squares([(float(freed), float(scanned), float(ns)) for freed, scanned, ns in rows])
+    return scan_ns, freed_ns
+
+
+def _least_squares(rows: list[tuple[float, float, float]]) -> tuple[float, float]:
+    """Fit the factors of the first two values of each row whose sum is the third, through zero."""
+    first2, both, second2 = (sum(row[a] * row[b] for row in rows) for a, b in ((0, 0), (0, 1), (1, 1)))
+    first, second = (sum(row[a] * row[2] for row in rows) for a in (0, 1))
+    determinant = first2 * second2 - both * both
+    return (second2 * first - both * second) / determinant, (first2 * second - both * first) / determinant
 
 
 def _out(visits: list[Visit], scan_ns: float) -> float:
@@ -154,10 +160,25 @@ def _out(visits: list[Visit], scan_ns: float) -> float:
     return sum(visit.kswapd_ns - scan_ns * _scanned(visit) for visit in visits) / sum(visit.kernel["pgsteal_kswapd"] for visit in visits)
 
 
-def _into(visits: list[Visit], own_ns: float, scan_ns: float, pages: str = "pswpin") -> float:
-    """Compute an app's time per page that was read, counted by `pages`: its processor time without its work and its direct
+def _file_in(visits: list[Visit], own_ns: float, scan_ns: float) -> float:
+    """Fit the part of an app's time that depends on pages of files that are read again, not on
+    faults: the processor of the guest also faults on a page whose accessed bit reclaim has cleared.
+    """
+    rows = [(float(visit.kernel["workingset_refault_file"]), float(visit.kernel["pgfault"])) for visit in visits]
+    out = _out(visits, scan_ns)
+    times = [visit.process.cpu_ns - own_ns - _direct(visit, out, scan_ns) for visit in visits]
+    return _least_squares([(*row, ns) for row, ns in zip(rows, times, strict=True)])[0]
+
+
+def _direct(visit: Visit, out_ns: float, scan_ns: float) -> float:
+    """Compute the time of direct reclaim at kswapd's price."""
+    return out_ns * visit.kernel.get("pgsteal_direct", 0) + scan_ns * visit.kernel.get("pgscan_direct", 0)
+
+
+def _into(visits: list[Visit], own_ns: float, scan_ns: float) -> float:
+    """Compute an app's time per swapped-in page: its processor time without its work and its direct
     reclaim at kswapd's price.
     """
     out = _out(visits, scan_ns)
-    direct = sum(out * visit.kernel.get("pgsteal_direct", 0) + scan_ns * visit.kernel.get("pgscan_direct", 0) for visit in visits)
-    return (sum(visit.process.cpu_ns - own_ns for visit in visits) - direct) / sum(visit.kernel[pages] for visit in visits)
+    direct = sum(_direct(visit, out, scan_ns) for visit in visits)
+    return (sum(visit.process.cpu_ns - own_ns for visit in visits) - direct) / sum(visit.kernel["pswpin"] for visit in visits)

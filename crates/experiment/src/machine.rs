@@ -71,8 +71,8 @@ pub struct KernelSettings {
     pub write_back_holds_frames: bool,
     /// Processor time of kswapd for each page that it scans, in ns (assumed).
     pub scan_ns: u64,
-    /// Processor time of reclaim to unmap an anonymous page and give it a slot, besides its scan and
-    /// its copy, in ns.
+    /// Processor time of reclaim to unmap an anonymous page and give it a slot, besides its scan
+    /// and its copy, in ns.
     #[serde(skip_serializing_if = "is_default")]
     pub anon_out_ns: u64,
     /// Processor time of reclaim to unmap and drop a page of a file, besides its scan, in ns.

@@ -9,8 +9,9 @@
 //! Deviations: with `kernel=6.1` the priority of background reclaim may fall to 0.
 //! `no_cache_trim_mode` of 6.12 is left out: after a round in cache trim mode that reclaimed
 //! nothing, `balance_pgdat` starts over without that mode. Pages freed by shrinkers count as
-//! reclaimed there, so this never happened in our guests of 6.12. With `kernel=6.1` active pages that
-//! need no aging count as no page to scan, and a direct reclaimer stops in the middle of a pass.
+//! reclaimed there, so this never happened in our guests of 6.12. With `kernel=6.1` active pages
+//! that need no aging count as no page to scan, and a direct reclaimer stops in the middle of a
+//! pass.
 
 /// `SWAP_CLUSTER_MAX`.
 pub const BATCH: usize = 32;
@@ -307,9 +308,9 @@ mod tests {
                 pass.note_reclaimed();
             }
         }
-        // 168 anonymous and 68 + 168 file pages are left, so anonymous ones rest with 168 of 201, 83
-        // %. Of 100 and 200 file pages 17 % are 17 and 34, less the 32: 2 active ones, which are not
-        // scanned.
+        // 168 anonymous and 68 + 168 file pages are left, so anonymous ones rest with 168 of 201,
+        // 83 %. Of 100 and 200 file pages 17 % are 17 and 34, less the 32: 2 active ones, which are
+        // not scanned.
         assert_eq!(looked_at(&mut pass), [0, 0, 0, 0]);
     }
 

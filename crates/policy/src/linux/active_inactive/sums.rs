@@ -35,8 +35,8 @@ impl ActiveInactivePolicy {
         self.sums.map_or_else(|| self.lists.len(INACTIVE[kind]), |sums| sums.inactive[kind])
     }
 
-    /// Number of pages of each kind, as of the last flush for `kernel=6.12`: the length by which old
-    /// costs fade (`lru_note_cost`, mm/swap.c).
+    /// Number of pages of each kind, as of the last flush for `kernel=6.12`: the length by which
+    /// old costs fade (`lru_note_cost`, mm/swap.c).
     pub(super) fn known_lengths(&self) -> [usize; 2] {
         match &self.sums {
             Some(sums) => [ANON, FILE].map(|kind| sums.inactive[kind] + sums.active[kind]),

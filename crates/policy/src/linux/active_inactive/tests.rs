@@ -147,9 +147,9 @@ fn in_6_12_a_page_that_was_activated_needs_a_single_use_to_be_activated_again() 
         // As above: 3 was activated, and the refault of 6 deactivated it. 9 left for 6.
         linux.faults(&[0, 3, 6, 9, 3, 12, 6]);
         assert_eq!((linux.resident(), lists(&linux)[0], linux.gauges()[4].1), (vec![3, 6, 12], 1.0, 2.0), "{kernel}");
-        // 3 is used once, and 12 leaves for 15. Reclaim for 18 looks at 3: 6.1 sets its mark, spares
-        // 15 once and evicts 3. In 6.12 the mark is still set, so 3 is activated; 15 is spared and 6
-        // is deactivated and evicted.
+        // 3 is used once, and 12 leaves for 15. Reclaim for 18 looks at 3: 6.1 sets its mark,
+        // spares 15 once and evicts 3. In 6.12 the mark is still set, so 3 is activated; 15 is
+        // spared and 6 is deactivated and evicted.
         linux.faults(&[3, 15, 18]);
         assert_eq!((linux.resident(), linux.gauges()[4].1), (resident.to_vec(), activations), "{kernel}");
     }

@@ -95,7 +95,7 @@ impl Background<'_> {
         end_ns
     }
 
-    /// Let kswapd have its turns on the only processor while the task runs for `ns` from `at_ns` on.
+    /// Let kswapd have its turns on the only processor while the task runs for `ns` from `at_ns`.
     fn work_beside(&mut self, mut at_ns: u64, mut ns: u64) {
         while ns > 0 {
             let step = if self.kswapd.is_awake() { ns.min(TICK_NS - at_ns % TICK_NS) } else { ns };

@@ -181,7 +181,8 @@ mod tests {
     #[test]
     fn turns_end_at_ticks() {
         let mut turns = first_turn_of_kswapd();
-        // kswapd began at 0.3 ms of processor time and has 4.3 at the next tick, the other task 4.0.
+        // kswapd began at 0.3 ms of processor time and has 4.3 at the next tick, the other task
+        // 4.0.
         turns.ran(Task::Kswapd, 4_000_000);
         turns.tick();
         assert!(!turns.kswapd_has_processor());

@@ -6,8 +6,8 @@ use swaplab_apps::Limits;
 use swaplab_experiment::{Compact, IoOrder, Machine, Mib, Span};
 use swaplab_vocab::{BadInput, Result};
 
-/// Processor time for a page, besides scans, copies and devices: to evict an anonymous page, to drop
-/// a page of a file, and to allocate and map one that is read again.
+/// Processor time for a page, besides scans, copies and devices: to evict an anonymous page, to
+/// drop a page of a file, and to allocate and map one that is read again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageWork {
     pub anon_out_ns: u64,

@@ -124,7 +124,14 @@ fn pages_have_prices_of_their_own() {
     let system = AppPages { anon: 8..8, hot_end: 8, warm_end: 8, file: 8..8, file_hot_end: 8, ..NO_PAGES };
     let classes = [vec![Class::File; 4], vec![Class::Anonymous; 4]].concat();
     let stalls = |work: PageWork| {
-        let layout = Layout { apps: vec![app.clone()], page_bytes: 4096, system: system.clone(), shared: Vec::new(), owners: vec![0; 8], classes: classes.clone() };
+        let layout = Layout {
+            apps: vec![app.clone()],
+            page_bytes: 4096,
+            system: system.clone(),
+            shared: Vec::new(),
+            owners: vec![0; 8],
+            classes: classes.clone(),
+        };
         let mut phone = with_layout(&design("s", "zram", "none"), &[], layout, &|phone, _| {
             (phone.pool_in_dram, phone.frames, phone.read_ahead_pages, phone.page_work) = (false, 4, 1, work);
         });
