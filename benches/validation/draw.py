@@ -171,7 +171,7 @@ def experiment_of(
         "firmware": f"{round(facts.reserved(drawn.dram) / 1024)}KiB",
         "kernel_reserved": f"{round(facts.used(drawn.dram, len(drawn.apps)) / 1024)}KiB",
         "kernel": {"swappiness": drawn.swappiness, "page_cluster": 0, "policy": "mglru" if mglru else f"active-inactive:kernel={rules}"}
-        | ({"scan_ns": round(prices.scan_ns)} if prices else {}),
+        | (prices.of_kernel() if prices else {}),
         "devices": {"flash": FLASH, "nvm": NVM} | ({"processor": prices.spec()} if prices else {}),
     }
     return experiments.build(

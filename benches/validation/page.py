@@ -155,7 +155,9 @@ def section(of: Stored, held_out: bool) -> list[str]:
         "An app's own processor time is that of its starts and resumes in a guest with free memory. The processor times of a page in "
         f"the guest come from a microbenchmark: {prices.scan_ns:,.0f} ns for a scanned page, "
         f"{FAULT_NS} ns for a fault, {prices.swap_in_ns:,.0f} ns for a swap-in, {prices.block_request_ns:,.0f} ns for a block request, "
-        f"{prices.compress_ns:,.0f} ns to compress and {prices.decompress_ns:,.0f} ns to decompress by lz4. No figure was "
+        f"{prices.compress_ns:,.0f} ns to compress and {prices.decompress_ns:,.0f} ns to decompress by lz4, "
+        f"{prices.anon_out_ns:,.0f} ns to evict an anonymous page, {prices.file_out_ns:,.0f} ns to drop a page of a file and "
+        f"{prices.file_in_ns:,.0f} ns to read it again. No figure was "
         "fitted to a run that is judged."
     )
     title = f"Held out:{suffix(of)}" if held_out else "Together"

@@ -1,5 +1,5 @@
-"""What swapping costs the guest's processor, by a microbenchmark in the guest: apps of anonymous
-pages that are all swapped out and in.
+"""What reclaim costs the guest's processor, by microbenchmarks in the guest: apps of anonymous
+pages that are all swapped out and in, and apps of file pages that are dropped and read again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ MICRO = [
         }
     )
 ]
+MICRO_FILES = [MICRO[0].model_copy(update={"file_share": 1.0})]
 SWAP = f"size={2 * FOOTPRINT * APPS}MiB"
+#: Pages of a read of a file (`machine.kernel.read_ahead`).
+READ_AHEAD = 32
 #: Resumes in which kswapd frees fewer pages are not used.
 FEW = 500
 SPEC = Path(__file__).parents[2] / "target" / "guest-processor.toml"
@@ -42,7 +45,8 @@ FAULT_NS, MAP_NS, COPY_NS = 560, 400, 400
 
 class Prices(BaseModel):
     """Processor times of the guest per page in ns: scan in reclaim, fault until swap's read
-    request, block request, lz4 both ways.
+    request, block request, lz4 both ways, eviction of an anonymous and of a file page besides its
+    scan, and a file page that is read again.
     """
 
     scan_ns: float
@@ -50,6 +54,14 @@ class Prices(BaseModel):
     block_request_ns: float
     compress_ns: float
     decompress_ns: float
+    anon_out_ns: float
+    file_out_ns: float
+    file_in_ns: float
+
+    def of_kernel(self, gips: float = 1.0) -> dict[str, int]:
+        """Return the keys of `machine.kernel` with the prices on a core of `gips` GIPS."""
+        names = ("scan_ns", "anon_out_ns", "file_out_ns", "file_in_ns")
+        return {name: max(0, round(getattr(self, name) / gips)) for name in names}
 
     def spec(self, gips: float = 1.0) -> str:
         """Write a processor file for `machine.devices` with the prices on a core of `gips` GIPS.
@@ -71,21 +83,31 @@ class Prices(BaseModel):
 
 
 def measure_prices(kernel: str, mglru: bool = False) -> Prices:
-    """Measure the prices in four guests: one without pressure, and one for each kind of swap."""
+    """Measure the prices in six guests: one without pressure and one for each kind of swap, and two
+    with file pages, without pressure and with it.
+    """
     calm = run_guest(MICRO, kernel, MEMORY + 2 * FOOTPRINT * APPS, mglru=mglru)
     own = median(visit.process.cpu_ns for visit in calm.visits if visit.start == "resume")
     nvm, flash, zram = (_resumes(run_guest(MICRO, kernel, MEMORY, f"{swap}:{SWAP}", mglru)) for swap in ("nvm-copy", "flash", "zram"))
     # The scan price is fitted on NVM, where writing a page is a single store, so that scanning has
     # the largest share.
     scan = _scan_price(nvm)
-    _, nvm_read, nvm_transfer, _, _ = device_service(NVM)
+    _, nvm_read, nvm_transfer, nvm_write, nvm_write_transfer = device_service(NVM)
     swap_in = _into(nvm, own, scan) - FAULT_NS - COPY_NS - nvm_read - nvm_transfer
+    block_request = _into(flash, own, scan) - FAULT_NS - swap_in
+    anon_out = _freed_price(nvm) - COPY_NS - nvm_write - nvm_write_transfer
+    own_files, files = (_files(run_guest(MICRO_FILES, kernel, size, mglru=mglru)) for size in (MEMORY + 2 * FOOTPRINT * APPS, MEMORY))
+    own_of_files = median(visit.process.cpu_ns for visit in own_files)
+    file_in = _file_in(files, own_of_files, scan) - block_request / READ_AHEAD
     return Prices(
         scan_ns=scan,
         swap_in_ns=swap_in,
-        block_request_ns=_into(flash, own, scan) - FAULT_NS - swap_in,
+        block_request_ns=block_request,
         decompress_ns=_into(zram, own, scan) - FAULT_NS - swap_in,
-        compress_ns=_out(zram, scan),
+        compress_ns=_out(zram, scan) - anon_out,
+        anon_out_ns=anon_out,
+        file_out_ns=_out(files, scan),
+        file_in_ns=file_in,
     )
 
 
@@ -93,6 +115,12 @@ def _resumes(outcome: Outcome) -> list[Visit]:
     visits = [visit for visit in outcome.visits if visit.start == "resume" and visit.kernel.get("pgsteal_kswapd", 0) > FEW]
     assert visits, "the microbenchmark swapped nothing in"
     return visits
+
+
+def _files(outcome: Outcome) -> list[Visit]:
+    """List the resumes of an app of file pages: those with reclaim, if there are any."""
+    resumes = [visit for visit in outcome.visits if visit.start == "resume"]
+    return [visit for visit in resumes if visit.kernel.get("pgsteal_kswapd", 0) > FEW] or resumes
 
 
 def _scanned(visit: Visit) -> int:
@@ -103,13 +131,28 @@ def _scanned(visit: Visit) -> int:
 
 
 def _scan_price(visits: list[Visit]) -> float:
-    """Fit the part of kswapd's time that depends on scanned pages, not on freed ones, by least
-    squares of both through zero.
-    """
+    """Fit the part of kswapd's time that depends on scanned pages, not on freed ones."""
+    return _kswapd_prices(visits)[0]
+
+
+def _freed_price(visits: list[Visit]) -> float:
+    """Fit the part of kswapd's time that depends on freed pages."""
+    return _kswapd_prices(visits)[1]
+
+
+def _kswapd_prices(visits: list[Visit]) -> tuple[float, float]:
+    """Fit kswapd's time per scanned and per freed page by least squares through zero."""
     rows = [(visit.kernel["pgsteal_kswapd"], _scanned(visit), visit.kswapd_ns) for visit in visits]
-    freed2, both, looked2 = (sum(x * y for x, y in pairs) for pairs in zip(*(((f, f), (f, s), (s, s)) for f, s, _ in rows), strict=True))
-    freed_ns, looked_ns = sum(f * ns for f, _, ns in rows), sum(s * ns for _, s, ns in rows)
-    return float((freed2 * looked_ns - both * freed_ns) / (freed2 * looked2 - both * both))
+    freed_ns, scan_ns = _least_squares([(float(freed), float(scanned), float(ns)) for freed, scanned, ns in rows])
+    return scan_ns, freed_ns
+
+
+def _least_squares(rows: list[tuple[float, float, float]]) -> tuple[float, float]:
+    """Fit the factors of the first two values of each row whose sum is the third, through zero."""
+    first2, both, second2 = (sum(row[a] * row[b] for row in rows) for a, b in ((0, 0), (0, 1), (1, 1)))
+    first, second = (sum(row[a] * row[2] for row in rows) for a in (0, 1))
+    determinant = first2 * second2 - both * both
+    return (second2 * first - both * second) / determinant, (first2 * second - both * first) / determinant
 
 
 def _out(visits: list[Visit], scan_ns: float) -> float:
@@ -117,10 +160,25 @@ def _out(visits: list[Visit], scan_ns: float) -> float:
     return sum(visit.kswapd_ns - scan_ns * _scanned(visit) for visit in visits) / sum(visit.kernel["pgsteal_kswapd"] for visit in visits)
 
 
+def _file_in(visits: list[Visit], own_ns: float, scan_ns: float) -> float:
+    """Fit the part of an app's time that depends on pages of files that are read again, not on
+    faults: the processor of the guest also faults on a page whose accessed bit reclaim has cleared.
+    """
+    rows = [(float(visit.kernel["workingset_refault_file"]), float(visit.kernel["pgfault"])) for visit in visits]
+    out = _out(visits, scan_ns)
+    times = [visit.process.cpu_ns - own_ns - _direct(visit, out, scan_ns) for visit in visits]
+    return _least_squares([(*row, ns) for row, ns in zip(rows, times, strict=True)])[0]
+
+
+def _direct(visit: Visit, out_ns: float, scan_ns: float) -> float:
+    """Compute the time of direct reclaim at kswapd's price."""
+    return out_ns * visit.kernel.get("pgsteal_direct", 0) + scan_ns * visit.kernel.get("pgscan_direct", 0)
+
+
 def _into(visits: list[Visit], own_ns: float, scan_ns: float) -> float:
     """Compute an app's time per swapped-in page: its processor time without its work and its direct
     reclaim at kswapd's price.
     """
     out = _out(visits, scan_ns)
-    direct = sum(out * visit.kernel.get("pgsteal_direct", 0) + scan_ns * visit.kernel.get("pgscan_direct", 0) for visit in visits)
+    direct = sum(_direct(visit, out, scan_ns) for visit in visits)
     return (sum(visit.process.cpu_ns - own_ns for visit in visits) - direct) / sum(visit.kernel["pswpin"] for visit in visits)

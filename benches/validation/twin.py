@@ -30,7 +30,8 @@ def main() -> None:
     #: Facts known about the device in addition to the recording.
     known = [
         *("machine.base=plain", "machine.cores=1", "machine.kernel.policy=active-inactive:kernel=6.12", "machine.kernel.page_cluster=0"),
-        *(f"machine.kernel.swappiness={experiment.machine.kernel.swappiness}", f"machine.kernel.scan_ns={round(prices.scan_ns / gips)}"),
+        f"machine.kernel.swappiness={experiment.machine.kernel.swappiness}",
+        *(f"machine.kernel.{name}={value}" for name, value in prices.of_kernel(gips).items()),
         *(f"machine.devices.processor={prices.spec(gips)}", f"machine.devices.flash={experiment.machine.devices.flash}"),
         f"design.recorded.killer={experiment.design[0].killer}",
     ]

@@ -131,7 +131,7 @@ def test_launches_of_a_recording(tmp_path: Path) -> None:
 
 def test_results_of_several_runs_are_kept_and_shown_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "FOLDER", tmp_path / "results")
-    prices = Prices(scan_ns=1, swap_in_ns=2, block_request_ns=3, compress_ns=4, decompress_ns=5)
+    prices = Prices(scan_ns=1, swap_in_ns=2, block_request_ns=3, compress_ns=4, decompress_ns=5, anon_out_ns=6, file_out_ns=7, file_in_ns=8)
 
     def results(number: int) -> list[Result]:
         drawn = draw("a" * 40, number, FACTS, [])

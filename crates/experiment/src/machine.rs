@@ -71,6 +71,17 @@ pub struct KernelSettings {
     pub write_back_holds_frames: bool,
     /// Processor time of kswapd for each page that it scans, in ns (assumed).
     pub scan_ns: u64,
+    /// Processor time of reclaim to unmap an anonymous page and give it a slot, besides its scan
+    /// and its copy, in ns.
+    #[serde(skip_serializing_if = "is_default")]
+    pub anon_out_ns: u64,
+    /// Processor time of reclaim to unmap and drop a page of a file, besides its scan, in ns.
+    #[serde(skip_serializing_if = "is_default")]
+    pub file_out_ns: u64,
+    /// Processor time to allocate and map a page of a file that is read again, in ns. That of a
+    /// first read is part of the app's own work.
+    #[serde(skip_serializing_if = "is_default")]
+    pub file_in_ns: u64,
     /// Time that a killed process takes for each of its pages, in memory or in swap, until all of
     /// its memory is free, in ns; 0: at once.
     #[serde(skip_serializing_if = "is_default")]
@@ -121,6 +132,9 @@ impl Default for KernelSettings {
             max_request: None,
             write_back_holds_frames: true,
             scan_ns: 200,
+            anon_out_ns: 0,
+            file_out_ns: 0,
+            file_in_ns: 0,
             exit_ns: 0,
         }
     }

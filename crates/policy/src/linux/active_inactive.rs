@@ -131,12 +131,13 @@ impl Describe for ActiveInactivePolicy {
 
     fn build(setup: &Setup, params: &Params) -> Result<ActiveInactivePolicy> {
         let old = params.choice("kernel") == 1;
+        let rule = [Rule::Cost, Rule::Rotated, Rule::BatchCost][params.choice("kernel")];
         Ok(ActiveInactivePolicy {
             lists: Lists::new(setup.pages, 4),
             flags: vec![0; setup.pages],
             evicted_at: vec![0; setup.pages],
             age: 0,
-            balance: ScanBalance::new(if old { Rule::Rotated } else { Rule::Cost }, params.number("swappiness")),
+            balance: ScanBalance::new(rule, params.number("swappiness")),
             pass: ScanPass::new(params.choice("kernel") == 2),
             kswapd_pass: None,
             rules: Rules {
@@ -161,12 +162,12 @@ impl ActiveInactivePolicy {
 
     /// Note that a scanned page is in use.
     fn rotated(&mut self, kind: usize) {
-        self.balance.rotated(kind, [self.len(ANON), self.len(FILE)]);
+        self.balance.rotated(kind, self.known_lengths());
     }
 
     /// Note that reclaiming a page took a write or failed.
     fn io(&mut self, kind: usize) {
-        self.balance.io(kind, [self.len(ANON), self.len(FILE)]);
+        self.balance.io(kind, self.known_lengths());
     }
 
     fn activated(&mut self) {
@@ -197,16 +198,14 @@ impl Policy for ActiveInactivePolicy {
         }
         let kind = pages.backing(page) as usize;
         let distance = self.age.wrapping_sub(self.evicted_at[page as usize]) as usize;
-        // The pages that compete with the page's own inactive list.
-        let workingset = self.lists.len(ACTIVE[ANON]) + self.lists.len(ACTIVE[FILE]) + self.lists.len(INACTIVE[1 - kind]);
-        if distance > workingset {
+        if distance > self.working_set(kind) {
             return;
         }
         self.flags[page as usize] = RECALLED | flags & WORKINGSET;
         self.activated();
         self.note_refault(kind);
         if flags & WORKINGSET != 0 {
-            self.io(kind);
+            self.balance.refaulted(kind, self.known_lengths());
         }
     }
 
@@ -231,7 +230,15 @@ impl Policy for ActiveInactivePolicy {
         }
         let mut idle_rounds = 0;
         while self.len(ANON) + self.len(FILE) > 0 && idle_rounds < MAX_RECLAIM_RETRIES {
+            if self.pass.ends_batch() {
+                self.balance.end_batch(self.known_lengths());
+            }
             let batch = self.pass.next();
+            if batch.is_none() && self.pass.ends_direct() {
+                self.age_anonymous(pages);
+                self.pass.begin_again();
+                return;
+            }
             idle_rounds = if batch.is_some() { 0 } else { idle_rounds + u32::from(self.pass.is_done()) };
             match batch {
                 None => self.next_pass(pages),

@@ -12,6 +12,9 @@ pub enum Rule {
     /// Linux 6.1, `lru_note_cost`: the kind that cost more (write-backs, refaults, rotations) is
     /// scanned less.
     Cost,
+    /// Linux 6.12: as `Cost`. The costs of a batch are added at its end, so that older ones fade at
+    /// most once a batch (`shrink_inactive_list`).
+    BatchCost,
     /// Linux 3.4, `get_scan_count`: the kind of which more pages were found in use is scanned less.
     /// Writes do not count.
     Rotated,
@@ -25,13 +28,15 @@ pub struct ScanBalance {
     /// without random numbers.
     owed: [f64; 4],
     cost: [f64; 2],
+    /// Costs of the current batch.
+    batch: [f64; 2],
     scanned: [f64; 2],
     rotated: [f64; 2],
 }
 
 impl ScanBalance {
     pub fn new(rule: Rule, swappiness: f64) -> ScanBalance {
-        ScanBalance { rule, swappiness, owed: [0.0; 4], cost: [0.0; 2], scanned: [0.0; 2], rotated: [0.0; 2] }
+        ScanBalance { rule, swappiness, owed: [0.0; 4], cost: [0.0; 2], batch: [0.0; 2], scanned: [0.0; 2], rotated: [0.0; 2] }
     }
 
     /// Note that a page of a kind was scanned.
@@ -42,12 +47,34 @@ impl ScanBalance {
     /// Note that a scanned page is in use. `len`: pages of each kind.
     pub fn rotated(&mut self, kind: usize, len: [usize; 2]) {
         self.rotated[kind] += 1.0;
-        self.cost(kind, 1.0, len);
+        self.cost_of_scan(kind, 1.0, len);
     }
 
     /// Note that reclaiming a page took a write or failed.
     pub fn io(&mut self, kind: usize, len: [usize; 2]) {
+        self.cost_of_scan(kind, IO_COST, len);
+    }
+
+    /// Note that a page was read again that had been in the working set.
+    pub fn refaulted(&mut self, kind: usize, len: [usize; 2]) {
         self.cost(kind, IO_COST, len);
+    }
+
+    /// Add the costs of the batch that has ended.
+    pub fn end_batch(&mut self, len: [usize; 2]) {
+        for kind in [0, 1] {
+            match std::mem::take(&mut self.batch[kind]) {
+                0.0 => {}
+                cost => self.cost(kind, cost, len),
+            }
+        }
+    }
+
+    fn cost_of_scan(&mut self, kind: usize, cost: f64, len: [usize; 2]) {
+        match self.rule {
+            Rule::BatchCost => self.batch[kind] += cost,
+            Rule::Cost | Rule::Rotated => self.cost(kind, cost, len),
+        }
     }
 
     /// Add a cost. All costs are halved once they exceed a quarter of the lists' length, so that
@@ -64,7 +91,7 @@ impl ScanBalance {
     pub fn fractions(&mut self, len: [usize; 2]) -> [f64; 2] {
         let priority = [self.swappiness, 200.0 - self.swappiness];
         match self.rule {
-            Rule::Cost => {
+            Rule::Cost | Rule::BatchCost => {
                 let total: f64 = self.cost.iter().sum();
                 [0, 1].map(|kind| priority[kind] * (total + 1.0) / (total + self.cost[kind] + 1.0))
             }
@@ -126,6 +153,21 @@ mod tests {
         (0..4).for_each(|_| rotated.rotated(0, [1000; 2]));
         // Weights of 10 / 5 and 1.
         assert_eq!(share_of_anonymous(&mut rotated), 0.667);
+    }
+
+    #[test]
+    fn costs_of_a_batch_are_added_at_its_end() {
+        // Forty costs of 1 with lists of 64 pages, so more than 16 are halved. One by one they are
+        // halved after the 17th (8.5), the 25th (8.25), and so on; all at once they are 40, halved
+        // once.
+        let [mut single, mut batch] = [Rule::Cost, Rule::BatchCost].map(|rule| ScanBalance::new(rule, 100.0));
+        (0..40).for_each(|_| [&mut single, &mut batch].into_iter().for_each(|of| of.rotated(0, [32, 32])));
+        assert_eq!((single.cost[0] < 17.0, batch.cost), (true, [0.0; 2]));
+        batch.end_batch([32, 32]);
+        assert_eq!(batch.cost, [20.0, 0.0]);
+        // A refault counts at once: 20 + 32 are halved.
+        batch.refaulted(0, [32, 32]);
+        assert_eq!(batch.cost, [26.0, 0.0]);
     }
 
     #[test]

@@ -9,7 +9,9 @@
 //! Deviations: with `kernel=6.1` the priority of background reclaim may fall to 0.
 //! `no_cache_trim_mode` of 6.12 is left out: after a round in cache trim mode that reclaimed
 //! nothing, `balance_pgdat` starts over without that mode. Pages freed by shrinkers count as
-//! reclaimed there, so this never happened in our guests of 6.12.
+//! reclaimed there, so this never happened in our guests of 6.12. With `kernel=6.1` active pages
+//! that need no aging count as no page to scan, and a direct reclaimer stops in the middle of a
+//! pass.
 
 /// `SWAP_CLUSTER_MAX`.
 pub const BATCH: usize = 32;
@@ -59,6 +61,9 @@ pub struct ScanPass {
     /// scanned.
     targets: [usize; LISTS],
     left: [usize; LISTS],
+    /// By kind: whether active pages are aged. If not, they count as pages to scan, but none is
+    /// scanned (`may_deactivate` in `shrink_list`).
+    aged: [bool; 2],
     /// The list of the current batch, and the pages of the batch that are still to be scanned.
     list: usize,
     batch: usize,
@@ -79,6 +84,7 @@ impl ScanPass {
             priority,
             targets,
             left,
+            aged: [true; 2],
             list: LISTS,
             batch: 0,
             scanned: 0,
@@ -131,6 +137,12 @@ impl ScanPass {
         self.priority == lowest || !self.is_background() && self.reclaimed_in_all >= self.goal()
     }
 
+    /// Whether the reclaimer is a task that needs a frame and has finished a pass with enough
+    /// reclaimed pages, or the last one with any.
+    pub fn ends_direct(&self) -> bool {
+        self.newest && matches!(self.by, Reclaimer::Direct(_)) && self.reclaimed_in_all > 0 && self.is_done()
+    }
+
     /// The priority of the next pass.
     pub fn next_priority(&mut self) -> u32 {
         // A background pass that scanned enough pages is repeated at the same priority.
@@ -140,8 +152,9 @@ impl ScanPass {
         self.priority
     }
 
-    /// Begin the pass over lists of these lengths.
-    pub fn set(&mut self, lengths: [usize; LISTS], balance: Balance) {
+    /// Begin the pass over lists of these lengths. `aged`: by kind, whether active pages are aged.
+    pub fn set(&mut self, lengths: [usize; LISTS], aged: [bool; 2], balance: Balance) {
+        self.aged = aged;
         self.targets = [0, 1, 2, 3].map(|list| {
             let scan = lengths[list] >> self.priority;
             match balance {
@@ -169,9 +182,17 @@ impl ScanPass {
             }
             self.batch = self.left[self.list].min(BATCH);
             self.left[self.list] -= self.batch;
+            if self.list % 2 == 1 && !self.aged[self.list / 2] {
+                self.batch = 0;
+            }
         }
         self.batch -= 1;
         Some((self.list / 2, self.list % 2 == 1))
+    }
+
+    /// Whether the current batch of a list has been scanned.
+    pub fn ends_batch(&self) -> bool {
+        self.batch == 0
     }
 
     /// Note that an inactive page was scanned.
@@ -228,11 +249,11 @@ mod tests {
         assert_eq!(pass.next_priority(), 12);
         // 20,000 >> 12 = 4 and 9,000 >> 12 = 2 pages: shares of 0.3 and 0.7 are 1 and 1; of 4,095
         // pages none is looked at.
-        pass.set([20_000, 4_095, 9_000, 9_000], Balance::Fractions([60.0, 140.0]));
+        pass.set([20_000, 4_095, 9_000, 9_000], [true; 2], Balance::Fractions([60.0, 140.0]));
         assert_eq!(looked_at(&mut pass), [1, 0, 1, 1]);
         // Few were scanned: 9 and 4 pages.
         assert_eq!(pass.next_priority(), 11);
-        pass.set([20_000, 4_095, 9_000, 9_000], Balance::Fractions([60.0, 140.0]));
+        pass.set([20_000, 4_095, 9_000, 9_000], [true; 2], Balance::Fractions([60.0, 140.0]));
         assert_eq!(looked_at(&mut pass), [2, 0, 2, 2]);
         // As many were scanned as the watermark has: the priority stays.
         (0..600).for_each(|_| pass.note_scanned());
@@ -244,9 +265,9 @@ mod tests {
     fn lists_take_turns_by_32_pages() {
         let mut pass = ScanPass::new(false);
         pass.next_priority();
-        pass.set([40 << 12, 0, 33 << 12, 0], Balance::Only(0));
+        pass.set([40 << 12, 0, 33 << 12, 0], [true; 2], Balance::Only(0));
         assert_eq!(looked_at(&mut pass), [40, 0, 0, 0]);
-        pass.set([80 << 12, 0, 66 << 12, 0], Balance::Fractions([1.0, 1.0]));
+        pass.set([80 << 12, 0, 66 << 12, 0], [true; 2], Balance::Fractions([1.0, 1.0]));
         let kinds: Vec<usize> = std::iter::from_fn(|| pass.next()).map(|(kind, _)| kind).collect();
         assert_eq!(kinds, [vec![0; 32], vec![1; 32], vec![0; 8], vec![1; 1]].concat());
     }
@@ -255,7 +276,7 @@ mod tests {
     fn once_enough_was_reclaimed_the_smaller_kind_rests_and_the_other_is_scanned_in_proportion() {
         let mut pass = ScanPass::new(false);
         pass.next_priority();
-        pass.set([400 << 12, 0, 200 << 12, 0], Balance::Fractions([1.0, 1.0]));
+        pass.set([400 << 12, 0, 200 << 12, 0], [true; 2], Balance::Fractions([1.0, 1.0]));
         // 200 and 100 pages. After the first round 32 of each were looked at, and 40 left.
         for at in 0..64 {
             assert!(pass.next().is_some());
@@ -269,9 +290,28 @@ mod tests {
         // A direct reclaimer scans all that it set out to in its first pass.
         pass.begin(Reclaimer::Direct(FreePages { free: 0, high: 600 }));
         pass.next_priority();
-        pass.set([400 << 12, 0, 200 << 12, 0], Balance::Fractions([1.0, 1.0]));
+        pass.set([400 << 12, 0, 200 << 12, 0], [true; 2], Balance::Fractions([1.0, 1.0]));
         (0..64).for_each(|_| pass.note_reclaimed());
         assert_eq!(looked_at(&mut pass), [200, 0, 100, 0]);
+    }
+
+    #[test]
+    fn active_pages_that_are_not_aged_count_as_pages_to_scan() {
+        let mut pass = ScanPass::new(true);
+        pass.next_priority();
+        pass.set([400 << 12, 0, 200 << 12, 400 << 12], [true, false], Balance::Fractions([1.0, 1.0]));
+        // 200 anonymous, 100 inactive and 200 active file pages. 32 of each list are taken in the
+        // first round, but active ones are not scanned.
+        for at in 0..64 {
+            assert_ne!(pass.next(), Some((1, true)));
+            if at < 40 {
+                pass.note_reclaimed();
+            }
+        }
+        // 168 anonymous and 68 + 168 file pages are left, so anonymous ones rest with 168 of 201,
+        // 83 %. Of 100 and 200 file pages 17 % are 17 and 34, less the 32: 2 active ones, which are
+        // not scanned.
+        assert_eq!(looked_at(&mut pass), [0, 0, 0, 0]);
     }
 
     #[test]

@@ -42,6 +42,9 @@ impl ActiveInactivePolicy {
             let activate = *flags & REFERENCED != 0 || if kind == FILE { *flags & EXECUTABLE != 0 } else { self.rules.old };
             *flags &= !(ACCESSED | REFERENCED);
             if activate {
+                // The mark stays on an activated page (`folio_check_references`): once the page is
+                // inactive again, a single use activates it.
+                *flags |= if self.rules.newest { REFERENCED } else { 0 };
                 self.lists.move_to_front(ACTIVE[kind], page);
                 self.activated();
             } else {
@@ -93,7 +96,7 @@ impl ActiveInactivePolicy {
 
     /// Age anonymous pages, which the kernel does even while only file pages are scanned
     /// (`shrink_lruvec`, `kswapd_age_node`).
-    fn age_anonymous(&mut self, pages: &PageView) {
+    pub(super) fn age_anonymous(&mut self, pages: &PageView) {
         if self.scans_anonymous() && self.inactive_is_low(ANON) {
             (0..BATCH).for_each(|_| self.shrink_active(ANON, pages));
         }
@@ -114,10 +117,10 @@ impl ActiveInactivePolicy {
             self.age_anonymous(pages);
         }
         let aged = [ANON, FILE].map(|kind| self.challenged[kind] || self.inactive_is_low(kind));
-        let active = [ANON, FILE].map(|kind| if aged[kind] { self.lists.len(ACTIVE[kind]) } else { 0 });
+        let active = [ANON, FILE].map(|kind| if aged[kind] || self.rules.newest { self.lists.len(ACTIVE[kind]) } else { 0 });
         let inactive = [ANON, FILE].map(|kind| self.lists.len(INACTIVE[kind]));
         let balance = self.balance_of_pass(priority, aged);
-        self.pass.set([inactive[0], active[0], inactive[1], active[1]], balance);
+        self.pass.set([inactive[0], active[0], inactive[1], active[1]], aged, balance);
     }
 
     /// Which kinds of pages this pass scans (`get_scan_count`). With `swappiness=0` anonymous pages

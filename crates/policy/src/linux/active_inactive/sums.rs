@@ -8,7 +8,7 @@
 //! versions the number of pages to scan, and whether file pages are tiny, come from the current
 //! list lengths.
 
-use super::{ActiveInactivePolicy, Sums, ACTIVE, INACTIVE};
+use super::{ActiveInactivePolicy, Sums, ACTIVE, ANON, FILE, INACTIVE};
 use swaplab_vocab::PAGE_SIZE;
 
 impl ActiveInactivePolicy {
@@ -33,6 +33,30 @@ impl ActiveInactivePolicy {
     /// Number of inactive pages of this kind, as of the last flush for `kernel=6.12`.
     pub(super) fn known_inactive(&self, kind: usize) -> usize {
         self.sums.map_or_else(|| self.lists.len(INACTIVE[kind]), |sums| sums.inactive[kind])
+    }
+
+    /// Number of pages of each kind, as of the last flush for `kernel=6.12`: the length by which
+    /// old costs fade (`lru_note_cost`, mm/swap.c).
+    pub(super) fn known_lengths(&self) -> [usize; 2] {
+        match &self.sums {
+            Some(sums) => [ANON, FILE].map(|kind| sums.inactive[kind] + sums.active[kind]),
+            None => [self.len(ANON), self.len(FILE)],
+        }
+    }
+
+    /// The refault distance up to which a page of this kind is activated: the number of pages that
+    /// compete with its own inactive list (`workingset_test_recent`, mm/workingset.c). For
+    /// `kernel=6.12` they are those of the last flush, and anonymous pages compete only while swap
+    /// has a free slot.
+    pub(super) fn working_set(&self, kind: usize) -> usize {
+        match &self.sums {
+            None => self.lists.len(ACTIVE[ANON]) + self.lists.len(ACTIVE[FILE]) + self.lists.len(INACTIVE[1 - kind]),
+            Some(sums) => {
+                let anonymous = sums.active[ANON] + if kind == FILE { sums.inactive[ANON] } else { 0 };
+                let file = sums.active[FILE] + if kind == ANON { sums.inactive[FILE] } else { 0 };
+                file + if self.swappable { anonymous } else { 0 }
+            }
+        }
     }
 
     /// Whether the inactive list is too short. It should be as long as the active one; in large

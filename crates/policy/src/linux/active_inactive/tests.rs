@@ -139,3 +139,51 @@ fn swappiness_says_which_kind_is_scanned() {
     // are scanned again.
     assert_eq!(left(200), 2);
 }
+
+#[test]
+fn in_6_12_a_page_that_was_activated_needs_a_single_use_to_be_activated_again() {
+    for (kernel, resident, activations) in [("6.1", [6, 15, 18], 2.0), ("6.12", [3, 15, 18], 3.0)] {
+        let mut linux = Plain::new(&format!("active-inactive:kernel={kernel}"), 30, 3);
+        // As above: 3 was activated, and the refault of 6 deactivated it. 9 left for 6.
+        linux.faults(&[0, 3, 6, 9, 3, 12, 6]);
+        assert_eq!((linux.resident(), lists(&linux)[0], linux.gauges()[4].1), (vec![3, 6, 12], 1.0, 2.0), "{kernel}");
+        // 3 is used once, and 12 leaves for 15. Reclaim for 18 looks at 3: 6.1 sets its mark,
+        // spares 15 once and evicts 3. In 6.12 the mark is still set, so 3 is activated; 15 is
+        // spared and 6 is deactivated and evicted.
+        linux.faults(&[3, 15, 18]);
+        assert_eq!((linux.resident(), linux.gauges()[4].1), (resident.to_vec(), activations), "{kernel}");
+    }
+}
+
+#[test]
+fn the_working_set_of_6_12_is_that_of_the_last_sums() {
+    for (kernel, activations) in [("6.1", 2.0), ("6.12", 1.0)] {
+        let mut linux = Plain::new(&format!("active-inactive:kernel={kernel}"), 30, 3);
+        linux.sum_statistics();
+        // 3 is active and 6 was evicted last, at a distance of 1. By the last sums no page is
+        // active, so that 6 does not fit.
+        linux.faults(&[0, 3, 6, 9, 3, 12, 6]);
+        assert_eq!(linux.gauges()[4].1, activations, "{kernel}");
+    }
+    // Once its counts are summed up, 3 makes room for 6, but only while swap has a free slot.
+    for (swappable, activations) in [(true, 2.0), (false, 1.0)] {
+        let mut linux = Plain::new("active-inactive:kernel=6.12", 30, 3);
+        linux.faults(&[0, 3, 6, 9, 3, 12]);
+        linux.sum_statistics();
+        linux.swappable(swappable);
+        linux.faults(&[6]);
+        assert_eq!(linux.gauges()[4].1, activations, "{swappable}");
+    }
+}
+
+#[test]
+fn a_direct_reclaimer_of_6_12_finishes_its_pass() {
+    // Eighty files used once. Priorities 6 to 1 spare 1, 2, 5, 10, 20 and 40 of them. At 0 two more
+    // are spared, and the first round ends with 30 of 32; the second makes 62, and there are no
+    // anonymous pages to scan in proportion.
+    let mut linux = Plain::new("active-inactive:kernel=6.12", 300, 80);
+    linux.faults(&(0..80).map(|n| 3 * n + 2).collect::<Vec<u32>>());
+    linux.begin_reclaim(Reclaimer::Direct(FreePages { free: 0, high: 8 }));
+    let evicted = std::iter::from_fn(|| Some(linux.reclaim_once()).filter(|pages| *pages > 0)).sum::<usize>();
+    assert_eq!((evicted, linux.scanned()), (62, 78 + 64));
+}

@@ -9,6 +9,7 @@
 use super::eviction::Eviction;
 use super::kswapd::Kswapd;
 use super::record::Stalls;
+use super::turns::{Task, Turns, TICK_NS};
 use swaplab_policy::{FreePages, Reclaimer};
 
 /// kswapd, and what it evicts from.
@@ -29,42 +30,109 @@ impl Background<'_> {
     fn wake(&mut self) {
         let pages = FreePages { free: self.eviction.free(), high: self.eviction.frames.marks.high };
         self.eviction.frames.policy.begin_reclaim(Reclaimer::Kswapd(pages));
-        self.kswapd.wake(self.eviction.clock.now());
-        self.work(0, false);
+        match (self.kswapd.wake(), self.kswapd.turns.is_some()) {
+            (true, true) => drop(self.take_turn(self.eviction.clock.now())),
+            (true, false) => drop(self.work(0)),
+            (false, _) => {}
+        }
     }
 
-    /// Let kswapd catch up with the time that has passed since the last call.
+    /// Let kswapd catch up with the time that has passed since the last call: first that in which
+    /// the running task waited, then that in which it ran.
     pub fn catch_up(&mut self) {
         let elapsed = self.eviction.clock.take_elapsed();
-        self.work(elapsed.waiting_ns, false);
-        self.work(elapsed.running_ns, true);
+        if self.kswapd.turns.is_none() {
+            self.work(elapsed.waiting_ns + elapsed.running_ns);
+            return;
+        }
+        let from_ns = self.eviction.clock.now() - elapsed.waiting_ns - elapsed.running_ns;
+        let at_ns = self.work_while_idle(from_ns, elapsed.waiting_ns);
+        self.work_beside(at_ns, elapsed.running_ns);
     }
 
-    /// Let kswapd work for `ns`, in which a task runs (`task_runs`) or none does.
-    pub fn work(&mut self, mut ns: u64, task_runs: bool) {
-        let shared = task_runs && self.kswapd.shares_processor();
-        if shared && self.kswapd.is_awake() {
-            ns = self.kswapd.turn(ns);
+    /// Let kswapd work for `ns` in which no task runs.
+    pub fn rest(&mut self, ns: u64) {
+        match self.kswapd.turns {
+            Some(_) => drop(self.work_while_idle(self.eviction.clock.now(), ns)),
+            None => drop(self.work(ns)),
         }
-        if ns == 0 && self.kswapd.shares_processor() {
-            return; // kswapd has no processor to begin a batch on
-        }
+    }
+
+    /// Let kswapd work for at most `ns`. Returns the time that it worked: less if it went to sleep.
+    fn work(&mut self, ns: u64) -> u64 {
+        let mut left = ns;
         while self.kswapd.is_awake() {
             if self.kswapd.is_due() {
                 self.eviction.frames.in_use.in_batch = 0;
                 self.batch();
                 continue;
             }
-            let kswapd_ns = self.kswapd.work(ns);
-            ns -= kswapd_ns;
-            if shared {
-                self.eviction.clock.stall(&Stalls { kswapd_ns, ..Stalls::default() });
-            }
+            let kswapd_ns = self.kswapd.work(left);
+            left -= kswapd_ns;
             self.eviction.clock.memory_ns += kswapd_ns;
-            if ns == 0 {
+            if left == 0 {
                 break;
             }
         }
+        ns - left
+    }
+
+    /// Let kswapd work on the only processor for `ns` from `at_ns` on, in which the running task
+    /// waits for something else. The task then wakes up, and waits on until it has the processor.
+    /// Returns the time at which it has it.
+    fn work_while_idle(&mut self, mut at_ns: u64, ns: u64) -> u64 {
+        let end_ns = at_ns + ns;
+        if ns == 0 {
+            return at_ns;
+        }
+        self.turns(Turns::sleep);
+        while self.kswapd.is_awake() && at_ns < end_ns {
+            at_ns += self.work_to_tick(at_ns, end_ns);
+        }
+        if !self.turns(|turns| turns.wake(Task::Running)) {
+            return self.take_turn(end_ns);
+        }
+        end_ns
+    }
+
+    /// Let kswapd have its turns on the only processor while the task runs for `ns` from `at_ns`.
+    fn work_beside(&mut self, mut at_ns: u64, mut ns: u64) {
+        while ns > 0 {
+            let step = if self.kswapd.is_awake() { ns.min(TICK_NS - at_ns % TICK_NS) } else { ns };
+            (at_ns, ns) = (at_ns + step, ns - step);
+            self.turns(|turns| turns.ran(Task::Running, step));
+            if self.kswapd.is_awake() && at_ns % TICK_NS == 0 {
+                self.turns(Turns::tick);
+                at_ns = self.take_turn(at_ns);
+            }
+        }
+    }
+
+    /// Let kswapd work from `at_ns` on for as long as it has the only processor, and stall the
+    /// running task for that time. Returns its end.
+    fn take_turn(&mut self, at_ns: u64) -> u64 {
+        let mut end_ns = at_ns;
+        while self.kswapd.is_awake() && self.turns(|turns| turns.kswapd_has_processor()) {
+            end_ns += self.work_to_tick(end_ns, u64::MAX);
+        }
+        self.eviction.clock.stall(&Stalls { kswapd_ns: end_ns - at_ns, ..Stalls::default() });
+        end_ns
+    }
+
+    /// Let kswapd work from `at_ns` to the next tick, `end_ns` or its sleep, whichever comes first.
+    /// Returns the time that it worked.
+    fn work_to_tick(&mut self, at_ns: u64, end_ns: u64) -> u64 {
+        let step = (TICK_NS - at_ns % TICK_NS).min(end_ns - at_ns);
+        let worked = self.work(step);
+        if (at_ns + worked) % TICK_NS == 0 && self.kswapd.is_awake() {
+            self.turns(Turns::tick);
+        }
+        worked
+    }
+
+    /// What `of` does to the turns on the only processor, which there are.
+    fn turns<T: Default>(&mut self, of: impl FnOnce(&mut Turns) -> T) -> T {
+        self.kswapd.turns.as_mut().map(of).unwrap_or_default()
     }
 
     /// Free a batch of pages. Above the high watermark, or if no page can be freed, kswapd sleeps.

@@ -47,6 +47,7 @@ pub fn build(phone: &Phone, design: &Design, apps: Apps, shared: Vec<String>, se
             gate: design.gate.clone(),
             proactive: design.proactive,
             scan_ns: phone.scan_ns,
+            page_work: phone.page_work,
             exit_ns: phone.exit_ns,
             write_back_holds_frames: phone.write_back_holds_frames,
             lines_per_direct_read: design.swap.lines_per_direct_read().unwrap_or(0),

@@ -14,6 +14,7 @@ use super::record::{Counts, Record, Stalls};
 use super::rules::Rules;
 use super::senders::Outgoing;
 use crate::ledger::{Charge, Prices};
+use crate::phone::spec::PageWork;
 use crate::phone::user::apps::Apps;
 
 /// The longest wait of a direct reclaimer for write-back: HZ / 10.
@@ -73,23 +74,27 @@ impl Eviction<'_> {
     /// are free once the pages are written. In direct reclaim the running task waits for the
     /// processor time, for reads and for writes that hold no frame.
     pub fn reclaim(&mut self, direct: bool) -> usize {
-        let (mut left, batch, of) = (0, self.frames.batch, self.frames.policy.as_ref());
+        let (mut left, mut files, batch, of) = (0, 0, self.frames.batch, self.frames.policy.as_ref());
         let (scanned, refilled) = (of.scanned(), of.refilled());
-        let mut busy = Charge::default();
+        let (mut busy, mut rejected) = (Charge::default(), false);
+        // A policy with passes ends a direct reclaim itself, at the end of a pass.
+        let ends_itself = direct && of.passes().is_some();
         for attempt in 0..batch * if direct { reclaim::DIRECT_ATTEMPTS } else { reclaim::ATTEMPTS } {
-            if left >= batch {
+            if left >= batch && !ends_itself {
                 break;
             }
             self.frames.policy.reclaim(None, &mut self.frames.pages);
             let settled = self.settle(&mut busy, attempt);
-            left += settled.frames;
-            if !settled.any {
+            (left, files) = (left + settled.frames, files + settled.files);
+            if !settled.any && (left > 0 || !std::mem::take(&mut rejected)) {
                 break;
             }
+            rejected |= settled.any;
         }
         let of = self.frames.policy.as_ref();
         let (scanned, refilled) = (of.scanned() - scanned, of.refilled() - refilled);
-        let cpu = scanned * self.rules.scan_ns;
+        let PageWork { anon_out_ns, file_out_ns, .. } = self.rules.page_work;
+        let cpu = scanned * self.rules.scan_ns + (left - files) as u64 * anon_out_ns + files as u64 * file_out_ns;
         self.counts.system_ns += cpu;
         self.counts.scanned += scanned - refilled;
         self.counts.scanned_direct += if direct { scanned - refilled } else { 0 };

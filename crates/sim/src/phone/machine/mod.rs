@@ -29,6 +29,7 @@ mod rules;
 mod sample;
 pub mod senders;
 pub mod stays;
+mod turns;
 pub mod writes;
 
 use super::user::apps::Apps;
@@ -152,7 +153,7 @@ impl Machine {
     /// Let `ns` pass in which no task runs.
     pub fn rest(&mut self, ns: u64) {
         self.catch_up();
-        self.background().work(ns, false);
+        self.background().rest(ns);
     }
 
     /// Make a frame free, or fail the run. If reclaim frees nothing and no write is pending, an app

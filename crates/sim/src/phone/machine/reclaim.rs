@@ -33,8 +33,9 @@ pub struct Keeper<'a> {
 /// The result of an attempt to evict the released pages.
 #[derive(Default)]
 pub struct Settled {
-    /// Number of evicted pages.
+    /// Number of evicted pages, and those of files among them.
     pub frames: usize,
+    pub files: usize,
     /// Whether the policy had released any page.
     pub any: bool,
 }
@@ -64,6 +65,7 @@ pub fn settle(
             }
             frames.pages.clear(page, bits::DIRTY);
             settled.frames += 1;
+            settled.files += usize::from(frames.pages.backing(page) == Backing::File);
         } else {
             frames.put_back(page);
         }

@@ -120,6 +120,10 @@ impl Machine {
         let window = self.files.window(page, &self.apps.layout.of(owner).file, &self.frames.pages);
         self.files.read(&window, &mut self.swap.side, &self.prices);
         self.wait(Origin::File, self.files.was_in_memory(page));
+        let again = window.iter().filter(|read| self.files.was_in_memory(**read)).count() as u64;
+        let fault_cpu_ns = again * self.rules.page_work.file_in_ns;
+        self.clock.stall(&Stalls { fault_cpu_ns, ..Stalls::default() });
+        self.counts.system_ns += fault_cpu_ns;
         self.counts.file_reads += window.len() as u64;
         self.record.traffic_of(owner).file_reads += window.len() as u64;
         for read in window.iter().copied() {

@@ -1,7 +1,7 @@
 //! Settings of the machine's mechanisms.
 
 use super::writes::FileWrites;
-use crate::phone::spec::Proactive;
+use crate::phone::spec::{PageWork, Proactive};
 use swaplab_apps::a2s::Gate;
 
 /// Settings that decide which pages are evicted, what scanning costs and when frames become free.
@@ -9,6 +9,7 @@ pub struct Rules {
     pub gate: Gate,
     pub proactive: Proactive,
     pub scan_ns: u64,
+    pub page_work: PageWork,
     /// Time that a killed process takes for each of its pages.
     pub exit_ns: u64,
     pub write_back_holds_frames: bool,

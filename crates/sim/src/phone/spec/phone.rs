@@ -6,6 +6,15 @@ use swaplab_apps::Limits;
 use swaplab_experiment::{Compact, IoOrder, Machine, Mib, Span};
 use swaplab_vocab::{BadInput, Result};
 
+/// Processor time for a page, besides scans, copies and devices: to evict an anonymous page, to
+/// drop a page of a file, and to allocate and map one that is read again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PageWork {
+    pub anon_out_ns: u64,
+    pub file_out_ns: u64,
+    pub file_in_ns: u64,
+}
+
 /// Settings of the phone that all designs share.
 #[derive(Clone)]
 pub struct Phone {
@@ -26,6 +35,7 @@ pub struct Phone {
     pub cores: u64,
     /// Processor time of reclaim for each page that it scans.
     pub scan_ns: u64,
+    pub page_work: PageWork,
     /// Time that a killed process takes for each of its pages.
     pub exit_ns: u64,
     pub io_order: IoOrder,
@@ -174,6 +184,11 @@ impl Phone {
             read_ahead_pages: (read_ahead / page_bytes).max(1) as u32,
             cores: machine.cores,
             scan_ns: machine.kernel.scan_ns,
+            page_work: PageWork {
+                anon_out_ns: machine.kernel.anon_out_ns,
+                file_out_ns: machine.kernel.file_out_ns,
+                file_in_ns: machine.kernel.file_in_ns,
+            },
             exit_ns: machine.kernel.exit_ns,
             io_order: machine.kernel.io_order,
             write_back_holds_frames: machine.kernel.write_back_holds_frames,

@@ -1,14 +1,15 @@
 //! Cases worked by hand of pages that keep their frames while storage writes them, and of kswapd's
 //! processor time.
 
-use super::by_hand::{kills, places, start, with_launches};
+use super::by_hand::{kills, places, start, with_launches, with_layout};
 use super::small::{check, design};
 use crate::ledger::Prices;
 use crate::phone::machine::Machine;
-use crate::phone::spec::PagePolicy;
+use crate::phone::spec::{PagePolicy, PageWork};
+use crate::phone::user::layout::{AppPages, Layout, NO_PAGES};
 use std::sync::Arc;
 use swaplab_experiment::{Devices, IoOrder};
-use swaplab_vocab::Op;
+use swaplab_vocab::{Class, Op};
 
 /// Time of eMMC 4.41 to write a page: 88,615 ns of its bus and 100,000 ns of its array.
 const WRITE_NS: u64 = 188_615;
@@ -112,6 +113,42 @@ fn background_reclaim_takes_turns_on_the_only_processor() {
     phone.catch_up();
     assert_eq!((phone.clock.take_stalls().total_ns(), phone.counts.background_ns), (0, batch_ns));
     check(&phone).unwrap();
+}
+
+/// Eviction of an anonymous page takes 700 ns more than its scan and its compression, that of a
+/// file page 300 ns, and a file page that is read again 50 ns. Two files' pages, 0 and 1, and two
+/// anonymous ones, 4 and 5, in four frames.
+#[test]
+fn pages_have_prices_of_their_own() {
+    let app = AppPages { anon: 4..8, hot_end: 8, warm_end: 8, file: 0..4, file_hot_end: 4, ..NO_PAGES };
+    let system = AppPages { anon: 8..8, hot_end: 8, warm_end: 8, file: 8..8, file_hot_end: 8, ..NO_PAGES };
+    let classes = [vec![Class::File; 4], vec![Class::Anonymous; 4]].concat();
+    let stalls = |work: PageWork| {
+        let layout = Layout {
+            apps: vec![app.clone()],
+            page_bytes: 4096,
+            system: system.clone(),
+            shared: Vec::new(),
+            owners: vec![0; 8],
+            classes: classes.clone(),
+        };
+        let mut phone = with_layout(&design("s", "zram", "none"), &[], layout, &|phone, _| {
+            (phone.pool_in_dram, phone.frames, phone.read_ahead_pages, phone.page_work) = (false, 4, 1, work);
+        });
+        phone.apps.launcher.launch(0);
+        [0, 1].into_iter().for_each(|page| phone.touch(page, Op::Read));
+        [4, 5].into_iter().for_each(|page| phone.touch(page, Op::Write));
+        phone.clock.take_stalls();
+        // The first frame comes from file page 0, the next ones from 1 and 4.
+        phone.touch(6, Op::Write);
+        phone.touch(7, Op::Write);
+        phone.touch(0, Op::Read);
+        let stalls = phone.clock.take_stalls();
+        [stalls.direct_reclaim_ns, stalls.fault_cpu_ns]
+    };
+    let [reclaim_ns, fault_ns] = stalls(PageWork::default());
+    let dear = stalls(PageWork { anon_out_ns: 700, file_out_ns: 300, file_in_ns: 50 });
+    assert_eq!(dear, [reclaim_ns + 2 * 300 + 700, fault_ns + 50]);
 }
 
 /// On its own processor kswapd begins at once with page 0, whose frame is free when the page is
