@@ -386,18 +386,11 @@ class KernelSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_by_name=True)
 
-    anon_out_ns: int = Field(default=0, ge=0)
-    """Processor time of reclaim to unmap an anonymous page and give it a slot, besides its scan and its copy, in ns."""
     exit_ns: int = Field(default=0, ge=0)
     """Time that a killed process takes for each of its pages, in memory or in swap, until all of its memory is free, in ns; 0: at
     once."""
     extra_free: str = Field(default="0")
     """`vm.extra_free_kbytes` of Android kernels."""
-    file_in_ns: int = Field(default=0, ge=0)
-    """Processor time to allocate and map a page of a file that is read again, in ns. That of a first read is part of the app's own
-    work."""
-    file_out_ns: int = Field(default=0, ge=0)
-    """Processor time of reclaim to unmap and drop a page of a file, besides its scan, in ns."""
     io_order: IoOrder = Field(default="reads-first")
     """How storage schedules reads and writes."""
     max_request: str | None = Field(default=None)

@@ -20,7 +20,6 @@ def register(trace: typer.Typer) -> None:
     trace.command("slice")(slice_trace)
     trace.command("merge")(merge)
     trace.command("anonymize")(anonymize)
-    trace.command("anonymise", hidden=True)(anonymize)  # its name in earlier versions
 
 
 def slice_trace(
