@@ -8,7 +8,6 @@
 #include "selftest.h"
 
 #define BLOCK_PAGES	32
-#define CONTENDED_PAGES	4
 #define WORDS		(PAGE / 8)
 
 /*
