@@ -56,7 +56,7 @@ static int run_process(int process, long operations)
 {
 	struct memory m = { .process = process, .pages = option("mb", 20) * 256 };
 	long threads = option("threads", 3);
-	pthread_t handles[16], watcher;
+	pthread_t handles[16], watcher, refiller;
 	struct thread workers[16];
 
 	m.base = mmap(NULL, m.pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -78,10 +78,12 @@ static int run_process(int process, long operations)
 		pthread_create(&handles[i], NULL, work, &workers[i]);
 	}
 	pthread_create(&watcher, NULL, watch, &m);
+	pthread_create(&refiller, NULL, refill, &m);
 	for (long i = 0; i < threads; i++)
 		pthread_join(handles[i], NULL);
 	m.finished = true;
 	pthread_join(watcher, NULL);
+	pthread_join(refiller, NULL);
 	for (long i = 0; i < m.pages; i++)
 		check_page(&m, i, true, "end");
 	if (m.operations != threads * operations)

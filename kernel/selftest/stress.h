@@ -53,6 +53,8 @@ void report_bad(struct memory *m, long page, const char *where, int word, uint64
  * while they are unmapped.
  */
 void *watch(void *memory);
+/* A thread that swaps out other pages meanwhile, into the slots that are freed. */
+void *refill(void *memory);
 
 /* Perform one random operation. */
 void stress_operation(struct memory *m, uint64_t random, char *scratch);

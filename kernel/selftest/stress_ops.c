@@ -84,11 +84,11 @@ static void write_version(struct memory *m, long page)
 }
 
 /* Read without a lock: pages may be dropped meanwhile, but must never have another page's content. */
-static void peek(struct memory *m, long page)
+static void peek(struct memory *m, long page, int pages)
 {
 	uint64_t identity = page_identity(m, page);
 
-	for (int i = 0; i < BLOCK_PAGES && page + i < m->pages; i++) {
+	for (int i = 0; i < pages && page + i < m->pages; i++) {
 		_Atomic uint64_t *words = page_words(m, page + i);
 		uint64_t first = words[0], last = words[WORDS - 1];
 
@@ -121,8 +121,25 @@ void *watch(void *memory)
 			usleep(500);
 			continue;
 		}
-		peek(m, first);
+		/* Few pages, so that none of them leaves the TLB, and a fault waits for the unmap to end. */
+		peek(m, first, 2);
 		atomic_fetch_add(&m->rounds, 1);
+	}
+	return NULL;
+}
+
+void *refill(void *memory)
+{
+	struct memory *m = memory;
+	uint64_t random = m->process;
+
+	while (!m->finished) {
+		if (m->exposed < 0) {
+			usleep(500);
+			continue;
+		}
+		random = mix(random);
+		madvise(m->base + random % (m->pages - 64) * PAGE, 64 * PAGE, MADV_PAGEOUT);
 	}
 	return NULL;
 }
@@ -133,7 +150,7 @@ static void expose(struct memory *m, long first)
 	long rounds = m->rounds;
 
 	m->exposed = first;
-	for (int i = 0; i < 400 && m->rounds < rounds + 2; i++)
+	for (int i = 0; i < 400 && (i < 20 || m->rounds < rounds + 2); i++)
 		usleep(500);
 }
 
@@ -365,7 +382,7 @@ void stress_operation(struct memory *m, uint64_t random, char *scratch)
 
 	if (kind >= 58) {	/* no lock */
 		run = m->exposed;
-		peek(m, run < 0 ? page : run);
+		peek(m, run < 0 ? page : run, BLOCK_PAGES);
 		return;
 	}
 	if (kind >= 22 && kind < 34) {
