@@ -8,6 +8,11 @@
 #include "selftest.h"
 
 #define BLOCK_PAGES	32
+/*
+ * Pages that the watcher reads besides. QEMU sizes a processor's TLB by its use, and empties one of
+ * less than 256 entries whenever any page is invalidated, so also when a page is swapped out.
+ */
+#define WATCHER_PAGES	160l
 #define WORDS		(PAGE / 8)
 
 /*

@@ -103,6 +103,8 @@ void *watch(void *memory)
 {
 	struct memory *m = memory;
 	long first, last = sysconf(_SC_NPROCESSORS_ONLN) - 1;
+	volatile char *others = mmap(NULL, WATCHER_PAGES * PAGE, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	cpu_set_t processor;
 
 	/*
@@ -115,12 +117,15 @@ void *watch(void *memory)
 		pthread_setaffinity_np(pthread_self(), sizeof(processor), &processor);
 		pthread_setschedparam(pthread_self(), SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 });
 	}
+	mlock((void *)others, WATCHER_PAGES * PAGE);
 	while (!m->finished) {
 		first = m->exposed;
 		if (first < 0) {
 			usleep(500);
 			continue;
 		}
+		for (int i = 0; i < WATCHER_PAGES; i++)
+			(void)others[i * PAGE];
 		/* Few pages, so that none of them leaves the TLB, and a fault waits for the unmap to end. */
 		peek(m, first, 2);
 		atomic_fetch_add(&m->rounds, 1);
