@@ -33,7 +33,7 @@ swaplab.base_kib=$((0x40000000 / 1024 + memory * 1024)) swaplab.nvm_kib=$((nvm *
 swaplab.flash_kib=$((flash * 1024)) $options" || echo "run.sh: QEMU ended with $?"
 cat "$work/console"
 # shellcheck disable=SC2016
-if grep -qE 'WARNING|BUG|Oops|KASAN|KCSAN|Call trace|possible (recursive|circular)|inconsistent lock|Bad (page|rss)|panic' "$work/console"; then
+if grep -qE 'WARNING|BUG|Oops|Call trace|possible (recursive|circular)|inconsistent lock|Bad (page|rss)|panic' "$work/console"; then
 	echo "run.sh: the kernel complained"
 	exit 1
 fi

@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,7 @@ static int run_process(int process, long operations)
 {
 	struct memory m = { .process = process, .pages = option("mb", 20) * 256 };
 	long threads = option("threads", 3);
-	pthread_t handles[16], watcher;
+	pthread_t handles[16], watcher, refiller;
 	struct thread workers[16];
 
 	m.base = mmap(NULL, m.pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -77,10 +78,12 @@ static int run_process(int process, long operations)
 		pthread_create(&handles[i], NULL, work, &workers[i]);
 	}
 	pthread_create(&watcher, NULL, watch, &m);
+	pthread_create(&refiller, NULL, refill, &m);
 	for (long i = 0; i < threads; i++)
 		pthread_join(handles[i], NULL);
 	m.finished = true;
 	pthread_join(watcher, NULL);
+	pthread_join(refiller, NULL);
 	for (long i = 0; i < m.pages; i++)
 		check_page(&m, i, true, "end");
 	if (m.operations != threads * operations)
@@ -146,7 +149,7 @@ void test_stress(void)
 		"workingset_refault_anon", "workingset_nodereclaim", "pgmajfault", "pgsteal_direct", "pgsteal_kswapd", "oom_kill",
 	};
 	long processes = option("processes", 4), swapoffs = option("swapoffs", 3), unmapped = 0, running, copies, missing;
-	long at_last_swapoff = 0;
+	long at_last_swapoff = 0, free_kb, least_free_kb = LONG_MAX;
 	const char *swap = option_string("swap", "nvm");
 	char device[32], limit[32];
 	pid_t children[16];
@@ -169,7 +172,12 @@ void test_stress(void)
 			running--;
 			if (status)
 				fail("a process ended with status %#x", status);
-		} else if (came_back() - at_last_swapoff < option("swapoff_after", 2000)) {
+			continue;
+		}
+		free_kb = counter("/proc/meminfo", "SwapFree:");
+		if (free_kb < least_free_kb && free_kb >= 0)
+			least_free_kb = free_kb;
+		if (came_back() - at_last_swapoff < option("swapoff_after", 2000)) {
 			usleep(5000);
 		} else {
 			cycle_swap(device, limit, &unmapped);
@@ -180,7 +188,7 @@ void test_stress(void)
 	refresh_counters();
 	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
 		printf("%s %ld ", counters[i], counter("/proc/vmstat", counters[i]));
-	printf("unmapped_by_swapoff %ld\n", unmapped);
+	printf("unmapped_by_swapoff %ld least_free_kb %ld\n", unmapped, least_free_kb);
 	expect(counter("/proc/vmstat", "pswpout") > 1000, "the stress swapped out");
 	expect(counter("/proc/vmstat", "swpout_zero") > 100, "zero-filled pages too");
 	expect(counter("/proc/vmstat", "oom_kill") == 0, "nothing was killed");

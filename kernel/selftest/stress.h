@@ -8,7 +8,11 @@
 #include "selftest.h"
 
 #define BLOCK_PAGES	32
-#define CONTENDED_PAGES	4
+/*
+ * Pages that the watcher reads besides. QEMU sizes a processor's TLB by its use, and empties one of
+ * less than 256 entries whenever any page is invalidated, so also when a page is swapped out.
+ */
+#define WATCHER_PAGES	160l
 #define WORDS		(PAGE / 8)
 
 /*
@@ -54,6 +58,8 @@ void report_bad(struct memory *m, long page, const char *where, int word, uint64
  * while they are unmapped.
  */
 void *watch(void *memory);
+/* A thread that swaps out other pages meanwhile, into the slots that are freed. */
+void *refill(void *memory);
 
 /* Perform one random operation. */
 void stress_operation(struct memory *m, uint64_t random, char *scratch);

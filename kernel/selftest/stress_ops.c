@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,11 +84,11 @@ static void write_version(struct memory *m, long page)
 }
 
 /* Read without a lock: pages may be dropped meanwhile, but must never have another page's content. */
-static void peek(struct memory *m, long page)
+static void peek(struct memory *m, long page, int pages)
 {
 	uint64_t identity = page_identity(m, page);
 
-	for (int i = 0; i < BLOCK_PAGES && page + i < m->pages; i++) {
+	for (int i = 0; i < pages && page + i < m->pages; i++) {
 		_Atomic uint64_t *words = page_words(m, page + i);
 		uint64_t first = words[0], last = words[WORDS - 1];
 
@@ -101,16 +102,49 @@ static void peek(struct memory *m, long page)
 void *watch(void *memory)
 {
 	struct memory *m = memory;
-	long first;
+	long first, last = sysconf(_SC_NPROCESSORS_ONLN) - 1;
+	volatile char *others = mmap(NULL, WATCHER_PAGES * PAGE, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	cpu_set_t processor;
 
+	/*
+	 * All watchers run on the last processor and are not preempted while they read: a switch to
+	 * another address space empties the TLB that the defect needs.
+	 */
+	if (last > 0) {
+		CPU_ZERO(&processor);
+		CPU_SET(last, &processor);
+		pthread_setaffinity_np(pthread_self(), sizeof(processor), &processor);
+		pthread_setschedparam(pthread_self(), SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 });
+	}
+	mlock((void *)others, WATCHER_PAGES * PAGE);
 	while (!m->finished) {
 		first = m->exposed;
 		if (first < 0) {
 			usleep(500);
 			continue;
 		}
-		peek(m, first);
+		for (int i = 0; i < WATCHER_PAGES; i++)
+			(void)others[i * PAGE];
+		/* Few pages, so that none of them leaves the TLB, and a fault waits for the unmap to end. */
+		peek(m, first, 2);
 		atomic_fetch_add(&m->rounds, 1);
+	}
+	return NULL;
+}
+
+void *refill(void *memory)
+{
+	struct memory *m = memory;
+	uint64_t random = m->process;
+
+	while (!m->finished) {
+		if (m->exposed < 0) {
+			usleep(500);
+			continue;
+		}
+		random = mix(random);
+		madvise(m->base + random % (m->pages - 64) * PAGE, 64 * PAGE, MADV_PAGEOUT);
 	}
 	return NULL;
 }
@@ -121,17 +155,17 @@ static void expose(struct memory *m, long first)
 	long rounds = m->rounds;
 
 	m->exposed = first;
-	for (int i = 0; i < 20 && m->rounds < rounds + 2; i++)
+	for (int i = 0; i < 400 && (i < 20 || m->rounds < rounds + 2); i++)
 		usleep(500);
 }
 
 /*
- * Threads that count on the same few pages and swap them out: while one copies a page for its write,
- * the others copy it, free its slot, swap it out and map it again. No count may be lost.
+ * Threads that count on the same page and swap it out: while one copies the page for its write, the
+ * others copy it, free its slot, swap it out and map it again. No count may be lost.
  */
-static void contend(struct memory *m, uint64_t random)
+static void contend(struct memory *m)
 {
-	long page = m->pages - 1 - random % CONTENDED_PAGES;
+	long page = m->pages - 1;
 	_Atomic uint64_t *words = page_words(m, page);
 
 	lock_block(m, page, false);
@@ -353,7 +387,7 @@ void stress_operation(struct memory *m, uint64_t random, char *scratch)
 
 	if (kind >= 58) {	/* no lock */
 		run = m->exposed;
-		peek(m, run < 0 ? page : run);
+		peek(m, run < 0 ? page : run, BLOCK_PAGES);
 		return;
 	}
 	if (kind >= 22 && kind < 34) {
@@ -363,8 +397,8 @@ void stress_operation(struct memory *m, uint64_t random, char *scratch)
 			report_bad(m, page, "MADV_PAGEOUT", 0, errno);
 		return;
 	}
-	if (kind < 2) {
-		contend(m, random >> 40);
+	if (kind < 4) {
+		contend(m);
 		return;
 	}
 	lock_block(m, page, exclusive);
