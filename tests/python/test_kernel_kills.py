@@ -38,7 +38,9 @@ def program(tmp_path: Path, name: str = "a") -> Program:
     return Program(APP.model_copy(update={"name": name}), user, tmp_path, tmp_path / "log", FakeGroup(), lambda: None, 0.0)
 
 
-@pytest.mark.parametrize(("command", "counts"), [("kill -KILL $$", True), ("exit 1", False), ("kill -TERM $$", False), ("exec sleep 60", False)])
+@pytest.mark.parametrize(
+    ("command", "counts"), [("kill -KILL $$", True), ("exit 1", False), ("kill -TERM $$", False), ("exec sleep 60", False)]
+)
 def test_an_app_that_sigkill_ended_is_a_kill_by_the_kernel(tmp_path: Path, command: str, counts: bool):
     app = program(tmp_path)
     app.start(command)

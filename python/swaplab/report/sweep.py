@@ -171,9 +171,7 @@ def _effect(data: _Data, key: str, name: str) -> Figure:
     base = alt.Chart(shown).encode(y=alt.Y("at:N", sort=shown["at"].to_list(), title=None, axis=axis))
     title = data.second.title
     x = alt.X("median:Q", title=title, scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=5))
-    span = base.mark_rule(strokeWidth=5, opacity=0.35, color=color("line-2"), aria=False).encode(
-        x=alt.X("low:Q", title=title), x2="high:Q"
-    )
+    span = base.mark_rule(strokeWidth=5, opacity=0.35, color=color("line-2"), aria=False).encode(x=alt.X("low:Q", title=title), x2="high:Q")
     dots = base.mark_point(filled=True, size=70, opacity=1, color=color("line-2")).encode(x=x, description="label:N")
     chart = alt.layer(span, dots)
     least = shown.sort("median", "at")["at"][0]
