@@ -159,7 +159,7 @@ fn in_6_12_a_page_that_was_activated_needs_a_single_use_to_be_activated_again() 
 fn the_working_set_of_6_12_is_that_of_the_last_sums() {
     for (kernel, activations) in [("6.1", 2.0), ("6.12", 1.0)] {
         let mut linux = Plain::new(&format!("active-inactive:kernel={kernel}"), 30, 3);
-        linux.sum_statistics();
+        linux.flush_statistics();
         // 3 is active and 6 was evicted last, at a distance of 1. By the last sums no page is
         // active, so that 6 does not fit.
         linux.faults(&[0, 3, 6, 9, 3, 12, 6]);
@@ -169,8 +169,8 @@ fn the_working_set_of_6_12_is_that_of_the_last_sums() {
     for (swappable, activations) in [(true, 2.0), (false, 1.0)] {
         let mut linux = Plain::new("active-inactive:kernel=6.12", 30, 3);
         linux.faults(&[0, 3, 6, 9, 3, 12]);
-        linux.sum_statistics();
-        linux.swappable(swappable);
+        linux.flush_statistics();
+        linux.set_swappable(swappable);
         linux.faults(&[6]);
         assert_eq!(linux.gauges()[4].1, activations, "{swappable}");
     }
