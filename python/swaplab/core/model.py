@@ -158,12 +158,13 @@ class Use(BaseModel):
 Apps = str | Many[Use] | AppModels
 
 
-# Which pages of a cached app are paged out. `aosp` follows the rules of AOSP's `CachedAppOptimizer`: anonymous pages are paged out and file pages made cold; only the latter while less than 20 % of swap is free. An app with few anonymous pages, or few changes, is passed over.
+# Which pages of a cached app are paged out.
 Compact = Literal["off", "file", "anon", "full", "aosp"]
 
 
 class Heap(BaseModel):
-    """The managed heap of apps and its garbage collections. Without allocation there is none."""
+    """The managed heap of apps and its garbage collections, which happen when the heap has grown. Without allocation there is none.
+    `background.gc_every` is a simpler model of collections."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_by_name=True)
 
@@ -223,7 +224,8 @@ class Background(BaseModel):
     freeze_after: str = Field(default="0")
     """Time after which a cached app is frozen and does nothing (Android: 10min); 0 for never. Apps with a service are not frozen."""
     gc_every: str = Field(default="0")
-    """Interval between garbage collections of a background app; 0 for none."""
+    """Interval between garbage collections of a background app; 0 for none. This is the simpler of two models of collections, at fixed
+    times and without a heap that grows; the other is `heap`."""
     gc_share: float = Field(default=0.0)
     """Share of its anonymous pages that a collection reads, the hottest first."""
     heap: Heap = Field(default_factory=Heap)
@@ -550,13 +552,13 @@ class VmRun(BaseModel):
     """Write samples of memory, as a loop of shell commands takes them on a phone, into the run folder (`DESIGN-NUMBER.samples`, which
     `swaplab trace fit phone` reads): before each visit and while its app is in front. They take time of the guest's processor."""
     shift: str = Field(default="5us")
-    """Maximum random shift of a think time, drawn per seed."""
+    """Upper bound of the time by which each pause between two launches (`think`) is lengthened at random, so that seeds differ."""
     system: str = Field(default="24MiB")
     """Memory of a process that stands in for the system's processes and uses it every `system_period`; `0` for none."""
     system_period: str = Field(default="1s")
     think: str = Field(default="3s")
-    """Time between home and the next launch. Linux 6.12 decides by list lengths that are two to four seconds old, so after a shorter
-    time it does not see the pages that the last launch moved."""
+    """Time from the return to the home screen to the next launch. Linux 6.12 decides by list lengths that are two to four seconds old,
+    so after a shorter time it does not see the pages that the last launch moved."""
     verify: bool = Field(default=True)
     """Whether every live app checks the content of all its pages at the end."""
     virtual_limit: str = Field(default="3600s")
