@@ -56,16 +56,12 @@ ONE_NAME = {
 
 
 def walk() -> Iterator[tuple[str, dict[str, list[str]]]]:
-    """Yield every command that help lists, with its options: all names of an option by its long
-    name.
-    """
+    """Yield every command with its options: all names of an option by its long name."""
 
     def below(command: object, name: str) -> Iterator[tuple[str, dict[str, list[str]]]]:
         options = {max(one.opts, key=len): list(one.opts) for one in command.params if one.param_type_name == "option"}  # type: ignore[attr-defined]
         yield name, options
         for child, inner in getattr(command, "commands", {}).items():
-            if inner.hidden:
-                continue
             yield from below(inner, f"{name} {child}".strip())
 
     yield from below(typer.main.get_command(cli.app_with()), "")
