@@ -5,8 +5,9 @@
 //! Passes of rising urgency scan each list by its length, by swappiness and by the recent cost of
 //! reclaiming its kind. `kernel=3.4` (Nexus 5): new anonymous pages enter the active list, one use
 //! activates a page, there is no refault distance, and the kind of which fewer pages are found in
-//! use is scanned more. `kernel=6.12`: as 6.1, but list lengths for aging are those of the last
-//! statistics flush.
+//! use is scanned more. `kernel=6.12`: as 6.1, but list lengths for aging and for refault distances
+//! are those of the last statistics flush, and a page that was activated once is activated again
+//! by a single use.
 //! Why: phones used it until MGLRU, and papers on swap compare with it.
 //! Source: Linux 6.1 to 6.12, mm/vmscan.c (shrink_active_list, folio_check_references,
 //! get_scan_count, shrink_lruvec, prepare_scan_control, snapshot_refaults), mm/workingset.c,
@@ -14,7 +15,9 @@
 //! mm/rmap.c (page_add_new_anon_rmap); we read the behavior there, the code is our own.
 //! Deviations: a batch pauses at each evicted page; with `kernel=3.4` one page is scanned at a
 //! time, without scan priorities; every page is mapped; a page counts as executable after an
-//! instruction fetch from it; no memory control groups. A written private file page moves to the
+//! instruction fetch from it; no memory control groups; with `kernel=6.1` and `kernel=3.4` the mark
+//! of a used page is cleared when it is activated, and with `kernel=6.1` anonymous pages count for
+//! refault distances even if swap is full or absent. A written private file page moves to the
 //! anonymous lists when a scan reaches it.
 //! Weakness: two bits of history; a burst of file pages flushes the inactive list; rotation costs
 //! scans.
