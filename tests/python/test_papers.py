@@ -216,6 +216,25 @@ def test_a_conclusion_is_stated_only_if_it_holds_for_every_phone(monkeypatch: py
     assert "| yes |" in text and "| no |" in text and "**1.000**" in text and "**inf**" in text and "| - |" in text
 
 
+def test_a_phone_into_which_no_app_fits_is_named_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its conclusions are not compared; other bad input still ends the run."""
+    base = experiments.build(machine={"base": "nexus-5"}, design=[{"swap": "none"}], workload={"launches": "large"}, run={"on": ["phone"]})
+    monkeypatch.setattr(sensitivity, "base_experiment", lambda name, wanted, seeds=None: base)
+    wanted = sensitivity.wanted_of("a2s")
+    changed = wanted.model_copy(update={"parameter": wanted.parameter[:1], "conclusion": wanted.conclusion[:1]})
+
+    def run(point: Experiment) -> list[Row]:
+        raise BadInput(
+            "machine.dram: 9 of 10 frames are in use; expected more" if point == base else "workload.apps: wrong; expected others"
+        )
+
+    with pytest.raises(BadInput, match="workload.apps: wrong"):
+        sensitivity.sensitivity("a2s", changed, 1, run)
+    found = sensitivity.sensitivity("a2s", changed.model_copy(update={"parameter": []}), 1, run)
+    assert found.phones[0].unfit and found.conclusions[0].phones == 0 and not found.conclusions[0].stated
+    assert "| as assumed | no app fits |" in sensitivity.markdown(found)
+
+
 @pytest.mark.parametrize(("name", "parameters"), [("a2s", 26), ("dr-swap", 12), ("nvm-swap-cache", 12), ("swapbench", 12)])
 def test_every_parameter_is_a_key_of_the_papers_experiment(name: str, parameters: int) -> None:
     """Each end of each range is an experiment that the core takes, and differs from the phone as it

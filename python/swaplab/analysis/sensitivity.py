@@ -65,12 +65,13 @@ class Wanted(_Typed):
 
 class Phone(_Typed):
     """A phone with a parameter at one end of its range, and a ratio per conclusion, None if there
-    is nothing to compare.
+    is nothing to compare. `unfit`: an app does not fit into its memory, so nothing was run.
     """
 
     parameter: str
     end: str
     set: Point
+    unfit: bool = False
     ratios: list[float | None]
 
 
@@ -145,9 +146,14 @@ def sensitivity(
     for parameter_name, end, point in cases:
         if listener is not None:
             listener(len(phones), len(cases))
-        rows = {row.design: row for row in run(experiments.at(base, point, "sensitivity"))}
-        ratios = [_ratio(rows, conclusion) for conclusion in wanted.conclusion]
-        phones.append(Phone(parameter=parameter_name, end=end, set=point, ratios=ratios))
+        try:
+            rows = {row.design: row for row in run(experiments.at(base, point, "sensitivity"))}
+        except BadInput as error:
+            if not str(error).startswith("machine.dram: "):
+                raise
+            rows = {}
+        ratios = [_ratio(rows, conclusion) if rows else None for conclusion in wanted.conclusion]
+        phones.append(Phone(parameter=parameter_name, end=end, set=point, unfit=not rows, ratios=ratios))
     conclusions = [_judged(conclusion, [phone.ratios[at] for phone in phones]) for at, conclusion in enumerate(wanted.conclusion)]
     return Sensitivity(paper=name, preset=wanted.preset, seeds=seeds or wanted.seeds, conclusions=conclusions, phones=phones)
 
@@ -206,7 +212,7 @@ def markdown(result: Sensitivity) -> str:
         cells = []
         for ratio, conclusion in zip(phone.ratios, result.conclusions, strict=True):
             fails = ratio is not None and not _holds(conclusion, ratio)
-            cells.append(f"**{_text(ratio)}**" if fails else _text(ratio))
+            cells.append("no app fits" if phone.unfit else f"**{_text(ratio)}**" if fails else _text(ratio))
         lines.append(f"| {phone.parameter}{', ' + phone.end if phone.end else ''} | {' | '.join(cells)} |")
     return "\n".join([*lines, "", "In bold cells the conclusion does not hold."]) + "\n"
 
