@@ -129,9 +129,7 @@ def miss_ratio(rows: pl.DataFrame, key: str, baseline: str, order: Sequence[str]
         line=pl.when(pl.col("design").is_in(named)).then("design").otherwise(pl.lit("other policies")),
         label=pl.format("{} at {} pages: miss ratio {}", "design", "frames", pl.col("miss_ratio").round(5).cast(pl.String)),
     )
-    colours = dict(zip(named, [color("ink"), *(color(line_tone) for line_tone in LINES)], strict=False)) | {
-        "other policies": color("other")
-    }
+    colors = dict(zip(named, [color("ink"), *(color(line_tone) for line_tone in LINES)], strict=False)) | {"other policies": color("other")}
     shown = [name for name in (*named, "other policies") if name in set(drawn["line"])]
     low = data.filter(~pl.col("filter_limited"), ~pl.col("design").is_in(bounds)).sort("miss_ratio", "design")
     positive = data.filter(pl.col("miss_ratio") > 0)["miss_ratio"].to_list()
@@ -147,13 +145,13 @@ def miss_ratio(rows: pl.DataFrame, key: str, baseline: str, order: Sequence[str]
         title="Miss ratio by memory",
         reading=reading,
         data=data,
-        wide=_lines(drawn, shown, colours, unit, log, width=990, height=320, columns=0),
-        narrow=_lines(drawn, shown, colours, unit, log, width=290, height=260, columns=2),
+        wide=_lines(drawn, shown, colors, unit, log, width=990, height=320, columns=0),
+        narrow=_lines(drawn, shown, colors, unit, log, width=290, height=260, columns=2),
     )
 
 
 def _lines(
-    drawn: pl.DataFrame, shown: list[str], colours: dict[str, str], unit: str, log: bool, width: int, height: int, columns: int
+    drawn: pl.DataFrame, shown: list[str], colors: dict[str, str], unit: str, log: bool, width: int, height: int, columns: int
 ) -> alt.TopLevelMixin:
     steps = [10.0**power * digit for power in range(-7, 1) for digit in (1, 2, 5)] if log else alt.Undefined
     base = alt.Chart(drawn).encode(
@@ -168,7 +166,7 @@ def _lines(
             "line:N",
             title=None,
             sort=shown,
-            scale=alt.Scale(domain=shown, range=[colours[name] for name in shown]),
+            scale=alt.Scale(domain=shown, range=[colors[name] for name in shown]),
             legend=alt.Legend(symbolType="stroke", symbolStrokeWidth=3, columns=columns, labelLimit=200),
         ),
         detail="design:N",
