@@ -4,9 +4,8 @@ compared with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from swaplab.analysis.outcomes import memory_was_tight
 from swaplab.analysis.recommend import Recommendation, recommend
@@ -125,14 +124,17 @@ def _with_setting(phone: Phone, name: str, value: str) -> Phone:
             raise BadInput(f"--now {name}={value}: no such value; expected one of: {' '.join(COMPACTION_VALUES.values())}")
         return replace(phone, compact=kinds[0])
     known = [SWAP]
-    parts = {"swap": (phone.swap, schemes()), "policy": (phone.policy, policies()), "killer": (phone.killer, killers())}
-    for part, (choice, registry) in parts.items():
+    parts: tuple[tuple[Choice, dict[str, Entry], Callable[[Choice], Phone]], ...] = (
+        (phone.swap, schemes(), lambda changed: replace(phone, swap=changed)),
+        (phone.policy, policies(), lambda changed: replace(phone, policy=changed)),
+        (phone.killer, killers(), lambda changed: replace(phone, killer=changed)),
+    )
+    for choice, registry, changed_phone in parts:
         for parameter in registry[choice.key].parameters if choice.key in registry else ():
             if parameter.setting is None:
                 continue
             if name == parameter.setting.name:
-                changed: dict[str, Any] = {part: choice.having(**{parameter.name: value})}
-                return replace(phone, **changed)
+                return changed_phone(choice.having(**{parameter.name: value}))
             known.append(parameter.setting.name)
     raise BadInput(f"--now {name}={value}: no such setting under {phone.swap.key}; expected one of: {' '.join([*known, COMPACTION])}")
 
