@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from swaplab.worlds.apps import App, Step
 from swaplab.worlds.channel import Gone
-from swaplab.worlds.kernel.killer import Kill
+from swaplab.worlds.kernel.killer import Kill, full_avg10, stalled_us
 from swaplab.worlds.kernel.process import Process, User
 from swaplab.worlds.kernel.protocol import ROOM, Stage
 
@@ -94,3 +94,9 @@ def test_a_kill_at_the_limit_during_a_launch_counts_and_the_one_that_makes_room_
         assert launched.alive and not other.alive
     finally:
         launched.kill()
+
+
+def test_stalls_are_parsed_from_one_reading() -> None:
+    text = "some avg10=9.00 avg60=0.00 avg300=0.00 total=120\nfull avg10=1.25 avg60=0.00 avg300=0.00 total=45\n"
+    assert (stalled_us(text), full_avg10(text)) == (120, 1.25)
+    assert full_avg10("") == 0 and stalled_us("") > 0

@@ -80,7 +80,8 @@ class LowMemoryKiller:
         """Return the least `oom_score_adj` that may be killed now, given the group's counts; None
         if no app may be killed.
         """
-        stalled = stalled_us()
+        stalls = read("/proc/pressure/memory")
+        stalled = stalled_us(stalls)
         if now - self._window[0] > WINDOW_S:
             self._window = (now, stalled)
         files = stat.get("active_file", 0) + stat.get("inactive_file", 0)
@@ -90,7 +91,7 @@ class LowMemoryKiller:
             file_kb=files // 1024,
             anon_kb=(stat.get("active_anon", 0) + stat.get("inactive_anon", 0)) // 1024,
             stall_ms=(stalled - self._window[1]) // 1000,
-            full_avg10=full_avg10(),
+            full_avg10=full_avg10(stalls),
             file_refaults_kb=stat.get("workingset_refault_file", 0) * PAGE // 1024,
             swap_total_kb=self.swap // 1024,
             swap_free_kb=self._swap_free_bytes(stat) // 1024,
@@ -103,17 +104,16 @@ class LowMemoryKiller:
         return max(0, self.swap - stat.get("swap", 0))
 
 
-def full_avg10() -> float:
-    """Return the percentage of time in which all tasks of the machine have stalled on memory, as
-    the kernel averages it over ten seconds; 0 without PSI.
+def full_avg10(text: str) -> float:
+    """Parse the percentage of time in which all tasks have stalled on memory, as the kernel
+    averages it over ten seconds, from the text of a pressure file; 0 without PSI.
     """
-    found = re.search(r"^full avg10=([\d.]+)", read("/proc/pressure/memory"), re.MULTILINE)
+    found = re.search(r"^full avg10=([\d.]+)", text, re.MULTILINE)
     return float(found[1]) if found else 0.0
 
 
-def stalled_us() -> int:
-    """Return the microseconds in which some task of the machine has stalled on memory; without PSI,
-    all time counts as stalled.
+def stalled_us(text: str) -> int:
+    """Parse the microseconds in which some task has stalled on memory from the text of a pressure
+    file; without PSI, all time counts as stalled.
     """
-    text = read("/proc/pressure/memory")
     return pressure(text).get("some", 0) if text else time.monotonic_ns() // 1000

@@ -150,10 +150,8 @@ fn where_all_tasks_stall_any_app_may_be_killed() {
     assert_eq!(at(99.0, CALM), None, "it is no reason to kill by itself");
     let nobody = Settings { stall_limit_critical: 40, ..old() };
     assert_eq!(look(&nobody, Pressure { full_avg10: 99.0, ..LOW }), None, "low memory alone kills no app there");
-    assert_eq!(
-        [("lmkd", false), ("lmkd:stall_limit_critical=40", true)].map(|(text, _)| Killer::parse(text).unwrap().reads_average()),
-        [false, true]
-    );
+    let reads_average = |text: &str| Killer::parse(text).unwrap().reads_average();
+    assert_eq!(["lmkd", "lmkd:stall_limit_critical=40"].map(reads_average), [false, true]);
 }
 
 #[test]
