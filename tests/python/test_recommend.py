@@ -105,8 +105,9 @@ def test_settings_of_a_scheme_that_is_not_recommended_are_left_out() -> None:
 
 def test_a_setting_without_effect_is_called_so() -> None:
     run = simulated({"now": ("zram:size=1GiB", BASE), "2": ("zram:size=2GiB", BASE), "3": ("zram:size=3GiB", BASE)})
-    [one] = recommend([("r", run)]).settings
-    assert one.without_effect("launches.delay_ms.mean") and one.recommended is None
+    found = recommend([("r", run)])
+    [one] = found.settings
+    assert found.without_effect == [one.name] and one.has_no_effect("launches.delay_ms.mean") and one.recommended is None
     assert one.why == "no effect: mean launch delay is the same with 2GiB, 3GiB"
     assert one.values[0].effects[0].text("mean launch delay") == "mean launch delay unchanged (n = 6)"
 

@@ -160,13 +160,12 @@ def _print_advice(recommendation: Recommendation, document: Document) -> None:
         for effect in together.effects:
             if effect.path == recommendation.goal:
                 print(f"all at once ({together.option}): {effect.text(BY_PATH[effect.path].words)}")
-    goal = recommendation.goal
-    without_effect = [setting.name for setting in recommendation.settings if setting.without_effect(goal)]
+    without_effect = recommendation.without_effect
     for setting in recommendation.settings:
         if setting.recommended is None and setting.values and setting.name not in without_effect:
             print(("" if setting.keep else "not decided: ") + f"{setting.name}: {setting.why}")
     if without_effect:
-        print(f"no effect on {BY_PATH[goal].words}, with any value tried: {', '.join(without_effect)}")
+        print(f"no effect on {BY_PATH[recommendation.goal].words}, with any value tried: {', '.join(without_effect)}")
     for line in recommendation.warnings:
         print(f"note: {line}")
     print(

@@ -62,7 +62,7 @@ def _not_recommended(advised: Recommendation) -> list[str]:
     no two options differ in alone another.
     """
     others = [setting for setting in advised.settings if setting.recommended is None]
-    without_effect = [setting.name for setting in others if setting.without_effect(advised.goal)]
+    without_effect = advised.without_effect
     not_compared = [setting.name for setting in others if not setting.values]
     grouped = {*without_effect, *not_compared}
     lines = [f"{setting.name}: {setting.why}." for setting in others if setting.name not in grouped]

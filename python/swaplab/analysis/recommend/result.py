@@ -79,7 +79,7 @@ class SettingAdvice(_Typed):
     why: str
     values: list[ValueEffects]
 
-    def without_effect(self, path: str) -> bool:
+    def has_no_effect(self, path: str) -> bool:
         """Whether every tried value leaves the outcome at `path` as it is, in every unit."""
         aimed = [effect for value in self.values for effect in value.effects if effect.path == path]
         return bool(aimed) and all(effect.absent for effect in aimed)
@@ -109,3 +109,8 @@ class Recommendation(_Typed):
     together: Together | None
     diff: str
     warnings: list[str]
+
+    @property
+    def without_effect(self) -> list[str]:
+        """The settings that leave the goal as it is, by name."""
+        return [setting.name for setting in self.settings if setting.has_no_effect(self.goal)]
