@@ -9,6 +9,7 @@
  * processor). This cannot happen if the guest never halts. Its idle time is then
  * counted like any other time, but has to be executed.
  */
+#include <linux/cpu.h> /* __cpuidle, in Linux 6.1 */
 #include <linux/cpuidle.h>
 #include <linux/module.h>
 #include <linux/sched/idle.h>

@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import pytest
 from command import SWAPLAB, Done, swaplab
@@ -23,6 +24,7 @@ from swaplab.worlds.vm import cpio, guest, kernels, machine, runner, tracepoints
 
 pytestmark = pytest.mark.guests
 MIB = 1 << 20
+EXAMPLE = Path(__file__).parents[3] / "examples" / "vm.toml"
 
 
 def run(file: Path, *words: object) -> Done:
@@ -37,16 +39,29 @@ def test_a_control_group_limits_the_apps_if_dram_is_for_apps_alone(file: Path) -
     assert any("limits a control group" in line for line in found["warnings"])
 
 
-def test_two_runs_one_of_them_on_a_loaded_host_give_equal_documents(file: Path) -> None:
-    alone = run(file, "--json").document
+def test_two_runs_of_the_example_one_of_them_on_a_loaded_host_give_equal_documents(guest_parts: None) -> None:
+    alone = run(EXAMPLE, "--json").document
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))]
     try:
-        beside = run(file, "--json").document
+        beside = run(EXAMPLE, "--json").document
     finally:
         for process in busy:
             process.kill()
             process.wait()
     assert alone == beside
+    assert_the_example(alone)
+
+
+def test_the_example_runs_on_linux_6_1(guest_parts: None) -> None:
+    document = run(EXAMPLE, "--set", "run.vm.kernel=debian-6.1", "--json").document
+    assert_the_example(document)
+    assert document["versions"]["vm debian-6.1: release"].startswith("6.1."), document["versions"]
+
+
+def assert_the_example(document: dict[str, Any]) -> None:
+    assert [row["swap"].partition(":")[0] for row in document["rows"]] == ["none", "zram", "nvm-copy"]
+    assert all(row["kind"] == "virtual" and row["kernel"]["bad_pages"] == 0 and len(row["by_seed"]) == 2 for row in document["rows"])
+    assert all(row["paging"]["swap_out_bytes"] > MIB for row in document["rows"][1:])
 
 
 def test_an_interrupt_leaves_no_qemu(file: Path) -> None:
@@ -146,10 +161,3 @@ def fastest_reads(outcome: guest.Outcome) -> dict[str, int]:
         if span.name.startswith("read") and span.length_ns:
             found[span.name] = min(span.length_ns, found.get(span.name, span.length_ns))
     return found
-
-
-def test_the_example_runs(guest_parts: None) -> None:
-    document = run(Path(__file__).parents[3] / "examples" / "vm.toml", "--json").document
-    assert [row["swap"].partition(":")[0] for row in document["rows"]] == ["none", "zram", "nvm-copy"]
-    assert all(row["kind"] == "virtual" and row["kernel"]["bad_pages"] == 0 and len(row["by_seed"]) == 2 for row in document["rows"])
-    assert all(row["paging"]["swap_out_bytes"] > MIB for row in document["rows"][1:])

@@ -128,7 +128,9 @@ def _make(compilers: tools.Tools, headers: Path, words: list[str], prefix: str) 
     command = [str(compilers.paths["make"]), "-s", "-C", str(headers), "ARCH=arm64", f"CROSS_COMPILE={prefix}", f"CC={prefix}gcc", *words]
     done = subprocess.run(command, env=compilers.environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode:
-        raise NotSupported(f"the world vm needs the driver for {headers.name}: {' '.join((done.stderr or done.stdout)[-600:].split())}")
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        reason = next((line for line in lines if " error: " in line), " ".join(lines)[-600:])
+        raise NotSupported(f"the world vm needs the driver for {headers.name}, which does not compile: {reason}")
 
 
 def _headers(kernel: Kernel) -> Path:
