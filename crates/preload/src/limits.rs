@@ -11,7 +11,9 @@ static SET: AtomicBool = AtomicBool::new(false);
 static SOFT: AtomicU64 = AtomicU64::new(libc::RLIM_INFINITY);
 static HARD: AtomicU64 = AtomicU64::new(libc::RLIM_INFINITY);
 
-/// Whether `added` bytes of managed memory would exceed the program's own limit.
+/// Whether `added` bytes of managed memory would exceed the limit that the program has set. A limit
+/// that it was started with is enforced by the kernel, because the pager's reservations, in which
+/// managed memory lies, count towards it.
 pub fn forbids(pager: &swaplab_pager::Pager, added: usize) -> bool {
     let limit = SOFT.load(Ordering::Relaxed);
     limit != libc::RLIM_INFINITY && (pager.world().managed_bytes() + added) as u64 > limit
@@ -26,6 +28,23 @@ fn kernel_limit(limit: u64, reserved: u64) -> u64 {
     }
 }
 
+/// Let the kernel read `new` and change nothing. Returns -1 with EFAULT in `errno` if it cannot be
+/// read.
+fn check(new: *const rlimit) -> c_int {
+    /// The kernel reads the structure before it refuses a resource that does not exist.
+    const NO_RESOURCE: c_int = c_int::MAX;
+    // SAFETY: the address of the C library's variable; the kernel checks the address of `new`.
+    unsafe {
+        let (errno, before) = (libc::__errno_location(), *libc::__errno_location());
+        libc::syscall(libc::SYS_prlimit64, 0, NO_RESOURCE, new, std::ptr::null_mut::<rlimit>());
+        if *errno == libc::EFAULT {
+            return -1;
+        }
+        *errno = before;
+    }
+    0
+}
+
 /// Perform `prlimit` for the program.
 fn get_and_set(pid: pid_t, resource: c_int, new: *const rlimit, old: *mut rlimit) -> c_int {
     // SAFETY: the program's own system call, with its own arguments.
@@ -37,7 +56,11 @@ fn get_and_set(pid: pid_t, resource: c_int, new: *const rlimit, old: *mut rlimit
     let result = if new.is_null() {
         kernel(new, old)
     } else {
-        // SAFETY: the program's structure, which the system call would read.
+        let checked = check(new);
+        if checked != 0 {
+            return checked;
+        }
+        // SAFETY: the program's structure, which the kernel has just read.
         let limit = unsafe { *new };
         let reserved = (crate::own::taken() + pager.address_space()) as u64;
         let raised = rlimit { rlim_cur: kernel_limit(limit.rlim_cur, reserved), rlim_max: kernel_limit(limit.rlim_max, reserved) };

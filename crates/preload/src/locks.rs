@@ -61,6 +61,7 @@ pub fn keep(address: *const c_void, len: usize) {
 }
 
 fn set_locked(address: *const c_void, len: usize, locked: bool) {
+    crate::selector::resume();
     let start = address as usize / PAGE * PAGE;
     let end = (address as usize + len).next_multiple_of(PAGE);
     if let Some((pager, range)) = pages(start as *const c_void, end - start) {

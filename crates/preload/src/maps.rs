@@ -44,7 +44,6 @@ fn after_growth(pager: &swaplab_pager::Pager, address: *mut c_void) -> *mut c_vo
 
 /// The pager and the range as pages; `None` if the process has no pager or the range is invalid.
 pub fn pages(address: *const c_void, len: usize) -> Option<(&'static swaplab_pager::Pager, PageRange)> {
-    crate::selector::resume();
     let start = address as usize;
     let pager = pager()?;
     Some((pager, pager.pages(&(start..start.checked_add(len)?))?))
@@ -52,6 +51,7 @@ pub fn pages(address: *const c_void, len: usize) -> Option<(&'static swaplab_pag
 
 /// [`pages`], but `None` also if no part of the range is managed.
 fn managed(address: *const c_void, len: usize) -> Option<(&'static swaplab_pager::Pager, PageRange)> {
+    crate::selector::resume();
     pages(address, len).filter(|(pager, range)| !pager.world().is_foreign(range))
 }
 
@@ -59,6 +59,7 @@ fn managed(address: *const c_void, len: usize) -> Option<(&'static swaplab_pager
 /// As for the system call.
 #[no_mangle]
 pub unsafe extern "C" fn mmap(address: *mut c_void, len: size_t, prot: c_int, flags: c_int, fd: c_int, offset: off_t) -> *mut c_void {
+    crate::selector::resume();
     let kernel = |flags: c_int| kernel!(SYS_mmap, address, len, prot, flags, fd, offset) as *mut c_void;
     let fixed = flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) == libc::MAP_FIXED;
     let plain = flags & libc::MAP_ANONYMOUS != 0 && flags & UNMANAGED == 0 && !is_pager(&THREAD);
@@ -199,6 +200,7 @@ pub unsafe extern "C" fn madvise(address: *mut c_void, len: size_t, advice: c_in
 /// As for the system call.
 #[no_mangle]
 pub unsafe extern "C" fn mremap(old: *mut c_void, old_len: size_t, new_len: size_t, flags: c_int, new: *mut c_void) -> *mut c_void {
+    crate::selector::resume();
     let Some((pager, range)) = pages(old, old_len.max(1)) else {
         return kernel!(SYS_mremap, old, old_len, new_len, flags, new) as *mut c_void;
     };

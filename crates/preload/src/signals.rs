@@ -37,6 +37,34 @@ pub unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, o
     }
 }
 
+/// Interposes older functions that set a handler. The C library's do not call `sigaction` by name,
+/// so they would replace the handler of dispatched system calls.
+macro_rules! handlers {
+    ($($name:ident: $text:literal, $flags:expr;)*) => {$(
+        /// # Safety
+        /// As for the C library's function.
+        #[no_mangle]
+        pub unsafe extern "C" fn $name(signal: c_int, handler: usize) -> usize {
+            if signal == libc::SIGSYS && is_on() {
+                // SAFETY: as for `WANTED` in `sigaction`.
+                let before = unsafe { WANTED.0.get().replace(Action { handler, flags: $flags as usize, ..ACTION }) };
+                return before.handler;
+            }
+            let function = next!($text, unsafe extern "C" fn(c_int, usize) -> usize);
+            // SAFETY: guaranteed by the caller.
+            unsafe { function(signal, handler) }
+        }
+    )*};
+}
+
+handlers! {
+    signal: c"signal", libc::SA_RESTART;
+    bsd_signal: c"bsd_signal", libc::SA_RESTART;
+    ssignal: c"ssignal", libc::SA_RESTART;
+    sysv_signal: c"sysv_signal", libc::SA_RESETHAND | libc::SA_NODEFER;
+    __sysv_signal: c"__sysv_signal", libc::SA_RESETHAND | libc::SA_NODEFER;
+}
+
 /// The set without SIGSYS, in `copy`; the set itself if it is null or system calls are not
 /// dispatched.
 fn without_sigsys(set: *const sigset_t, copy: &mut sigset_t) -> *const sigset_t {
@@ -73,8 +101,34 @@ masks! {
     sigprocmask: c"sigprocmask";
 }
 
-type Routine = extern "C" fn(*mut c_void) -> *mut c_void;
-type Create = unsafe extern "C" fn(*mut pthread_t, *const pthread_attr_t, Routine, *mut c_void) -> c_int;
+/// What a thread runs: `R` is a pointer with `pthread_create` and an integer with `thrd_create`.
+type Routine<R> = extern "C" fn(*mut c_void) -> R;
+type Pointer = *mut c_void;
+
+/// Create a thread by `create`. Dispatch is switched on in it before `routine` runs.
+///
+/// # Safety
+/// `create` either creates a thread that calls its routine with its argument once, or returns
+/// another value than 0.
+unsafe fn create_dispatched<R>(routine: Routine<R>, argument: Pointer, create: impl FnOnce(Routine<R>, Pointer) -> c_int) -> c_int {
+    crate::state::run_before_a_thread();
+    if !is_on() || !crate::state::READY.load(Ordering::Relaxed) {
+        return create(routine, argument);
+    }
+    extern "C" fn begin<R>(start: Pointer) -> R {
+        // SAFETY: boxed below, for this thread only.
+        let (routine, argument) = *unsafe { Box::from_raw(start as *mut (Routine<R>, Pointer)) };
+        switch_on();
+        routine(argument)
+    }
+    let start = Box::into_raw(Box::new((routine, argument)));
+    let result = create(begin::<R>, start.cast());
+    if result != 0 {
+        // SAFETY: no thread was created that could use it.
+        drop(unsafe { Box::from_raw(start) });
+    }
+    result
+}
 
 /// # Safety
 /// As for the C library's function.
@@ -82,27 +136,23 @@ type Create = unsafe extern "C" fn(*mut pthread_t, *const pthread_attr_t, Routin
 pub unsafe extern "C" fn pthread_create(
     thread: *mut pthread_t,
     attributes: *const pthread_attr_t,
-    routine: Routine,
-    argument: *mut c_void,
+    routine: Routine<Pointer>,
+    argument: Pointer,
 ) -> c_int {
+    type Create = unsafe extern "C" fn(*mut pthread_t, *const pthread_attr_t, Routine<Pointer>, Pointer) -> c_int;
     let create = next!(c"pthread_create", Create);
-    crate::state::run_before_a_thread();
-    if !is_on() || !crate::state::READY.load(Ordering::Relaxed) {
-        // SAFETY: guaranteed by the caller.
-        return unsafe { create(thread, attributes, routine, argument) };
-    }
-    extern "C" fn begin(start: *mut c_void) -> *mut c_void {
-        // SAFETY: boxed below, for this thread only.
-        let (routine, argument) = *unsafe { Box::from_raw(start as *mut (Routine, *mut c_void)) };
-        switch_on();
-        routine(argument)
-    }
-    let start = Box::into_raw(Box::new((routine, argument)));
     // SAFETY: guaranteed by the caller.
-    let result = unsafe { create(thread, attributes, begin, start.cast()) };
-    if result != 0 {
-        // SAFETY: no thread was created that could use it.
-        drop(unsafe { Box::from_raw(start) });
-    }
-    result
+    unsafe { create_dispatched(routine, argument, |routine, argument| create(thread, attributes, routine, argument)) }
+}
+
+/// The C library's does not call `pthread_create` by name.
+///
+/// # Safety
+/// As for the C library's function.
+#[no_mangle]
+pub unsafe extern "C" fn thrd_create(thread: *mut pthread_t, routine: Routine<c_int>, argument: Pointer) -> c_int {
+    type Create = unsafe extern "C" fn(*mut pthread_t, Routine<c_int>, Pointer) -> c_int;
+    let create = next!(c"thrd_create", Create);
+    // SAFETY: guaranteed by the caller.
+    unsafe { create_dispatched(routine, argument, |routine, argument| create(thread, routine, argument)) }
 }

@@ -1,14 +1,17 @@
 /* How programs take anonymous memory besides malloc: address space reserved without access and committed later, wishes for addresses,
  * pieces given back, guard pages, code. usage: reserve HOW STEPS [SEED]. A model of 64 MiB says what each page has to hold; every step
- * changes pages or their mapping and each sixteenth checks. HOW: protect, fixed, hint, raw (system calls of our own, without the C library). */
+ * changes pages or their mapping and each sixteenth checks. HOW: protect, fixed, hint, raw (system calls of our own, without the C library),
+ * thread (raw, in a thread of <threads.h>, with SIGSYS ignored by signal). */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <threads.h>
 #include <unistd.h>
 
 enum { PAGE = 4096, PAGES = 16384 };
@@ -62,12 +65,10 @@ static void check(char *base, int page)
 	exit(1);
 }
 
-int main(int count, char **words)
+static int run(void *arguments)
 {
-	if (count < 3) return 2;
+	char **words = arguments;
 	const char *how = words[1];
-	raw = !strcmp(how, "raw");
-	if (count > 3) seed = strtoull(words[3], 0, 10);
 	size_t all = (size_t)PAGES * PAGE, large = (size_t)8 << 30;
 	/* Far more than is used, as runtimes reserve it; used from an odd page on. */
 	char *wish = !strcmp(how, "hint") ? (char *)0x3428f8340000 : 0;
@@ -121,4 +122,17 @@ int main(int count, char **words)
 	need(!give(base, all) && !give(base + all + 1005 * PAGE, large - all - (1005 + 77) * PAGE), "munmap");
 	printf("%s right\n", how);
 	return 0;
+}
+
+int main(int count, char **words)
+{
+	if (count < 3) return 2;
+	int in_thread = !strcmp(words[1], "thread"), code;
+	raw = in_thread || !strcmp(words[1], "raw");
+	if (count > 3) seed = strtoull(words[3], 0, 10);
+	if (!in_thread) return run(words);
+	need(signal(SIGSYS, SIG_IGN) == SIG_DFL && signal(SIGSYS, SIG_IGN) == SIG_IGN, "signal");
+	thrd_t thread;
+	need(thrd_create(&thread, run, words) == thrd_success && thrd_join(thread, &code) == thrd_success, "thrd_create");
+	return code;
 }
