@@ -3,7 +3,10 @@
  * A QEMU plugin that counts reads of NVM pages mapped in place, without changing
  * the run: loads by user code from a range of physical memory, and how many of
  * them miss a direct-mapped cache of 64-byte lines. The run does not include the
- * latency of these misses; it can be computed from their number.
+ * latency of these misses; it can be computed from their number. With marks=FILE
+ * it also writes both counts to the file at each byte that the guest sends over
+ * its serial line after they have changed, with the number of bytes until then,
+ * so that they can be attributed to what lies between two lines of the console.
  *
  *   gcc -O2 -shared -fPIC -o mapped_reads.so mapped_reads.c
  *   qemu-system-aarch64 ... -plugin ./mapped_reads.so,start=0x50000000,bytes=0x8000000,cache_kib=512
@@ -52,10 +55,22 @@ static void __attribute__((constructor)) choose_version(void)
 #define NO_REGISTERS	0
 #define READ_AND_WRITE	3	/* With reads alone, 7.2 reports only stores. */
 #define LINE_SHIFT	6
+#define SERIAL_AT	0x9000000	/* The data register of the serial line of QEMU's machine "virt". */
 
 static uint64_t start, bytes, cache_kib = 512;
 static uint64_t user_loads, user_misses, kernel_loads, stores;
 static uint64_t *cache, cache_lines;	/* the line number + 1 of each entry */
+static FILE *marks;
+static uint64_t console_bytes, marked_loads;
+
+static void mark(void)
+{
+	console_bytes++;
+	if (marked_loads == user_loads)
+		return;
+	fprintf(marks, "%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", console_bytes, user_loads, user_misses);
+	marked_loads = user_loads;
+}
 
 /* All processors share the counts, which are exact if QEMU uses one thread, as with -icount. */
 static void on_access(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data)
@@ -65,8 +80,15 @@ static void on_access(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t add
 
 	(void)cpu;
 	(void)data;
-	if (!hwaddr || qemu_plugin_hwaddr_is_io(hwaddr) ||
-	    qemu_plugin_hwaddr_phys_addr(hwaddr) - start >= bytes)
+	if (!hwaddr)
+		return;
+	if (qemu_plugin_hwaddr_is_io(hwaddr)) {
+		if (marks && qemu_plugin_mem_is_store(info) &&
+		    qemu_plugin_hwaddr_phys_addr(hwaddr) == SERIAL_AT)
+			mark();
+		return;
+	}
+	if (qemu_plugin_hwaddr_phys_addr(hwaddr) - start >= bytes)
 		return;
 	if (qemu_plugin_mem_is_store(info)) {
 		stores++;
@@ -95,9 +117,19 @@ static void at_exit(qemu_plugin_id_t id, void *data)
 {
 	(void)id;
 	(void)data;
+	if (marks)
+		fclose(marks);
 	fprintf(stderr, "mapped_reads user_loads %" PRIu64 " user_misses %" PRIu64
 		" kernel_loads %" PRIu64 " stores %" PRIu64 "\n",
 		user_loads, user_misses, kernel_loads, stores);
+}
+
+static bool open_marks(const char *argument)
+{
+	if (strncmp(argument, "marks=", 6))
+		return false;
+	marks = fopen(argument + 6, "w");
+	return marks;
 }
 
 static bool read_argument(const char *argument, const char *key, uint64_t *value)
@@ -118,8 +150,9 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *info, int
 	for (int i = 0; i < count; i++)
 		if (!read_argument(arguments[i], "start", &start) &&
 		    !read_argument(arguments[i], "bytes", &bytes) &&
-		    !read_argument(arguments[i], "cache_kib", &cache_kib)) {
-			fprintf(stderr, "mapped_reads: '%s': expected start=, bytes= or cache_kib=\n", arguments[i]);
+		    !read_argument(arguments[i], "cache_kib", &cache_kib) &&
+		    !open_marks(arguments[i])) {
+			fprintf(stderr, "mapped_reads: '%s': expected start=, bytes=, cache_kib= or marks=FILE\n", arguments[i]);
 			return 1;
 		}
 	cache_lines = cache_kib << (10 - LINE_SHIFT);

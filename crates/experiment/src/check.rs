@@ -53,6 +53,9 @@ fn vm(vm: &VmRun) -> Result<()> {
     within("run.vm.dirty_ratio", vm.dirty_ratio as f64, 1.0, 100.0)?;
     within("run.vm.virtual_limit", vm.virtual_limit.seconds(), 1.0, 1e6)?;
     within("run.vm.wall_limit", vm.wall_limit.seconds(), 1.0, 1e6)?;
+    if let Some(cache) = &vm.count_reads {
+        within("run.vm.count_reads", cache.absolute_bytes("run.vm.count_reads")? as f64, 1024.0, (1u64 << 30) as f64)?;
+    }
     match vm.events.iter().find(|event| !is_tracepoint(event)) {
         Some(event) => Err(BadInput::new("run.vm.events", format!("'{event}'"), "GROUP/EVENT, such as vmscan/mm_vmscan_kswapd_wake")),
         None => Ok(()),

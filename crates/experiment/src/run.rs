@@ -1,6 +1,6 @@
 //! `[run]`: worlds, seeds, and settings of single worlds.
 
-use crate::quantity::{Mib, Span};
+use crate::quantity::{Mib, Size, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use swaplab_vocab::{unknown_key, Result};
@@ -210,6 +210,11 @@ pub struct VmRun {
     /// Tracepoints to record, such as `vmscan/mm_vmscan_direct_reclaim_begin`.
     pub events: Vec<String>,
     pub block_devices: BlockDevices,
+    /// Count the loads of apps from NVM that is mapped in place, outside the guest and without an
+    /// effect on the run: the size of the cache of 64-byte lines that the loads go through, such as
+    /// `512KiB`. By default they are not counted, which takes less of the host's time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count_reads: Option<Size>,
     /// What `machine.dram` limits. By default the guest, or the apps' control group below 192 MiB,
     /// the minimum for a guest with its kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -266,6 +271,7 @@ impl Default for VmRun {
             samples: false,
             events: Vec::new(),
             block_devices: BlockDevices::default(),
+            count_reads: None,
             limit: None,
         }
     }

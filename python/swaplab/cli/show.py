@@ -17,8 +17,20 @@ def show(document: Document) -> None:
         kinds = ", ".join(dict.fromkeys(row.kind for row in rows))
         print(printable(f"{world} ({kinds}); {rows[0].workload}"))
         print_columns(_launches(rows) if rows[0].launches else _replay(rows), left=(0, 1))
+        for row in rows:
+            if text := _mapped_reads(row):
+                print(printable(f"{row.design}: {text}"))
     for line in document.warnings:
         print(printable(f"note: {line}"))
+
+
+def _mapped_reads(row: Row) -> str:
+    counted = row.kernel.mapped_reads if row.kernel is not None else None
+    if counted is None or counted.delay_ms is None:
+        return ""
+    loads = f"{count(counted.loads)} loads from mapped NVM, {count(counted.misses)} beyond a cache of {counted.cache_bytes >> 10} KiB"
+    visits = f"{count(counted.visit_misses)} of visits at {counted.line_ns:.0f} ns"
+    return f"{loads}; with {visits}, the mean delay is {counted.delay_ms.mean:.1f} ms"
 
 
 def _point(row: Row) -> str:

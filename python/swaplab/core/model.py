@@ -539,6 +539,10 @@ class VmRun(BaseModel):
     """Whether each app has its own memory control group, as on Android with `per_app_memcg`, so that reclaim visits them in turn. By
     default only if the design's app policy forbids swap-outs per app."""
     block_devices: BlockDevices = Field(default="driver")
+    count_reads: str | None = Field(default=None)
+    """Count the loads of apps from NVM that is mapped in place, outside the guest and without an effect on the run: the size of the
+    cache of 64-byte lines that the loads go through, such as `512KiB`. By default they are not counted, which takes less of the host's
+    time."""
     cpus: int = Field(default=1, ge=0)
     """Processors of the guest. Virtual time is the sum over them, so more processors make nothing faster."""
     dirty_background_ratio: int = Field(default=10, ge=0)
@@ -765,6 +769,39 @@ class Input(BaseModel):
     """Properties of a page trace; null for other inputs."""
 
 
+class Spread(BaseModel):
+    """A distribution of times in milliseconds, over all launches of all seeds."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_by_name=True)
+
+    mean: float = Field(default=0.0)
+    mean_interval: tuple[float, float] | None = Field(default=None)
+    """95 % confidence intervals, clustered by user (phone), seed (vm) or app (kernel); null if n is 1."""
+    n: int = Field(default=0, ge=0)
+    p50: float = Field(default=0.0)
+    p50_interval: tuple[float, float] | None = Field(default=None)
+    p95: float = Field(default=0.0)
+    p95_interval: tuple[float, float] | None = Field(default=None)
+
+
+class MappedReads(BaseModel):
+    """Loads of apps from NVM that is mapped in place, counted outside the guest (`run.vm.count_reads`). The run's times do not include
+    their latency. Counts are means over seeds of the rounds after the warm-up."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_by_name=True)
+
+    cache_bytes: int = Field(default=0, ge=0)
+    """Size of the direct-mapped cache of 64-byte lines that the loads go through."""
+    delay_ms: Spread | None = Field(default=None)
+    """The launch delays of the row, each with the price of its visit's misses."""
+    line_ns: float = Field(default=0.0)
+    """Price of a line that is not in the cache."""
+    loads: float = Field(default=0.0)
+    misses: float = Field(default=0.0)
+    visit_misses: float = Field(default=0.0)
+    """Misses from the start of a visit to its record: of the launch, and of the app's work that follows."""
+
+
 class KernelDetail(BaseModel):
     """Details of a real kernel, measured or virtual."""
 
@@ -783,6 +820,7 @@ class KernelDetail(BaseModel):
     """Kernel counters over the counted rounds (without warm-up), as means over repetitions."""
     events: dict[str, float] = Field(default_factory=dict)
     """Kernel events counted, by name."""
+    mapped_reads: MappedReads | None = Field(default=None)
     others_swapping: bool = Field(default=False)
     """Whether other processes on the machine swapped during the run, so that machine-wide counts include theirs."""
     outliers_ms: Many[float] = Field(default_factory=list)
@@ -796,21 +834,6 @@ class KernelDetail(BaseModel):
 
 # How figures were obtained. A chart with several kinds marks each.
 Kind = Literal["simulated", "virtual", "measured", "emulated"]
-
-
-class Spread(BaseModel):
-    """A distribution of times in milliseconds, over all launches of all seeds."""
-
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_by_name=True)
-
-    mean: float = Field(default=0.0)
-    mean_interval: tuple[float, float] | None = Field(default=None)
-    """95 % confidence intervals, clustered by user (phone), seed (vm) or app (kernel); null if n is 1."""
-    n: int = Field(default=0, ge=0)
-    p50: float = Field(default=0.0)
-    p50_interval: tuple[float, float] | None = Field(default=None)
-    p95: float = Field(default=0.0)
-    p95_interval: tuple[float, float] | None = Field(default=None)
 
 
 class LaunchFigures(BaseModel):

@@ -37,6 +37,7 @@ def section(document: Document, rows: Sequence[Row], key: str) -> Section:
         tables=[
             launches.every_design(entries),
             *_pressure(entries),
+            *_mapped_reads(entries),
             *launches.wear_table(entries),
             *_calibration(entries),
             *_by_app(entries),
@@ -95,6 +96,18 @@ def _pressure(rows: Sequence[Labeled]) -> list[Table]:
         ]
         cells.append([Cell(entry.label), *map(Cell, texts)])
     return [Table("Pressure", columns, cells)]
+
+
+def _mapped_reads(rows: Sequence[Labeled]) -> list[Table]:
+    columns = ["design", "loads", "misses", "misses of visits", "ns a line", "mean delay, ms", "with the visit's misses, ms"]
+    cells = []
+    for entry in rows:
+        counted, launched = _detail(entry).mapped_reads, entry.row.launches
+        if counted is None or counted.delay_ms is None or launched is None or launched.delay_ms is None:
+            continue
+        values = [counted.loads, counted.misses, counted.visit_misses, counted.line_ns, launched.delay_ms.mean, counted.delay_ms.mean]
+        cells.append([Cell(entry.label), *(Cell(number(value)) for value in values)])
+    return [Table("Loads from NVM mapped in place, which no other time includes", columns, cells)] if cells else []
 
 
 def _calibration(rows: Sequence[Labeled]) -> list[Table]:

@@ -59,3 +59,22 @@ def test_slots_are_mapped_copied_by_writes_and_no_page_is_lost(kernel: str, tmp_
     # Zero-filled pages are refaults without a copy, and counts of a node lag by less than a batch
     # of each processor.
     assert abs(paging["anon_refaults"] - paging["copied_pages"]) < 64, "a copy that follows a swap-out is a refault"
+
+
+def test_counting_reads_changes_nothing_else(kernel: str, tmp_path: Path) -> None:
+    file = tmp_path / "direct.toml"
+    file.write_text(EXPERIMENT.replace("KERNEL", kernel))
+    without = swaplab("run", file, "--json", timeout=900).document
+    counting = swaplab("run", file, "--json", "--set", "run.vm.count_reads=32KiB", timeout=1800).document
+    copy, direct = counting["rows"]
+    assert copy["kernel"]["mapped_reads"] is None, "nothing is mapped"
+    counted, direct["kernel"]["mapped_reads"] = direct["kernel"]["mapped_reads"], None
+    assert counting["rows"] == without["rows"], "the run is the same, with the same times"
+    assert counting["warnings"] == without["warnings"]
+    # An app reads at least a word of a page that it has mapped.
+    assert counted["loads"] >= direct["paging"]["direct_reads"] > 1000
+    assert 1000 < counted["visit_misses"] <= counted["misses"] <= counted["loads"]
+    assert counted["cache_bytes"] == 32 << 10 and counted["line_ns"] > 0
+    priced, unpriced = counted["delay_ms"], direct["launches"]["delay_ms"]
+    added_ms = counted["visit_misses"] * counted["line_ns"] / 1e6 / direct["launches"]["count"]
+    assert priced["mean"] == pytest.approx(unpriced["mean"] + added_ms)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,7 +14,7 @@ from swaplab.core import experiment as experiments
 from swaplab.core.model import Devices
 from swaplab.worlds.kernel.configuration import Configuration, configurations
 from swaplab.worlds.result import Options
-from swaplab.worlds.vm import ab, apps, areas, cpio, driver, filesystem, guest, kernels, plan, records, rows, runner, tools
+from swaplab.worlds.vm import ab, apps, areas, cpio, driver, filesystem, guest, kernels, plan, reads, records, rows, runner, tools
 
 MIB = 1 << 20
 EXPERIMENT = """
@@ -31,6 +32,43 @@ launches = { order = ["mail", "maps", "mail"], rounds = 2, warm_up = 1 }
 def of(*changes: str) -> Configuration:
     """Build a configuration with two apps and one design."""
     return configurations([experiments.parse(EXPERIMENT, "x.toml", list(changes))])[0]
+
+
+VISIT = {
+    "record": "visit", "round": 0, "app": "mail", "start": "cold", "at_ns": 0, "ready_ns": 1, "alive": 1, "bad": 0, "kswapd_ns": 0,
+    "process": {"cpu_ns": 0, "run_delay_ns": 0, "minor_faults": 0, "major_faults": 0},
+    "waits": {"user_ns": 0, "system_ns": 0, "memory_ns": 0, "io_ns": 0, "cpu_ns": 0}, "kernel": {}, "generations": [],
+    "so_far": {"swap_in_pages": 0, "swap_out_pages": 0, "psi_some_us": 0, "psi_full_us": 0, "kernel_kills": 0},
+    "memory": {"free_kb": 0, "file_kb": 0, "anonymous_kb": 0, "dirty_kb": 0, "swap_total_kb": 0, "swap_free_kb": 0, "zram": None},
+}  # fmt: skip
+
+
+def test_reads_are_attributed_to_visits_by_bytes_of_the_console() -> None:
+    lines = [
+        b"a line of the kernel",
+        b"@swaplab " + json.dumps(VISIT | {"warm_up": True}).encode(),
+        b'@swaplab {"record":"progress","visits":1}',
+        b"another",
+        b"@swaplab " + json.dumps(VISIT | {"warm_up": False}).encode(),
+        b'@swaplab {"record":"progress","visits":2}',
+        b'@swaplab {"record":"counts","since_ns":0,"until_ns":1,"kernel":{},"killer_cpu_ns":0}',
+        b'@swaplab {"record":"end","at_ns":1}',
+    ]
+    console = b"\r\n".join([*lines, b""])
+    # The counts before the last byte of each line, as the plugin notes them; the loads after the
+    # counted rounds are those of the check at the end.
+    totals = [(5, 5), (15, 12), (20, 16), (20, 16), (50, 36), (54, 37), (60, 40), (999, 900)]
+    ends = [sum(len(line) + 2 for line in lines[: number + 1]) for number in range(len(lines))]
+    marks = "".join(f"{end} {loads} {misses}\n" for end, (loads, misses) in zip(ends, totals, strict=True))
+    counted = reads.read(console, marks)
+    assert [(visit.loads, visit.misses) for visit in counted.visits] == [(15, 12), (30, 20)]
+    assert (counted.counted.loads, counted.counted.misses) == (40, 24)
+    assert reads.read(console, "").counted == reads.Counts()
+
+
+def test_a_line_has_a_share_of_a_page_and_the_latency_of_a_read() -> None:
+    # lpddr2-pcm: 15 ns, and 4 KiB in 5,120 ns. As in simulated worlds (Device::read_time).
+    assert reads.line_ns(Devices(nvm="lpddr2-pcm")) == pytest.approx(95)
 
 
 def test_an_archive_by_hand() -> None:

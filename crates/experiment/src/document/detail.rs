@@ -1,5 +1,6 @@
 //! Details of a row that only one world has, for its own figures in the report.
 
+use super::row::Spread;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -167,6 +168,27 @@ pub struct KernelDetail {
     /// Kernel counters over the counted rounds (without warm-up), as means over repetitions.
     pub counters: BTreeMap<String, f64>,
     pub calibration: Option<Calibration>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mapped_reads: Option<MappedReads>,
+}
+
+/// Loads of apps from NVM that is mapped in place, counted outside the guest
+/// (`run.vm.count_reads`). The run's times do not include their latency. Counts are means over
+/// seeds of the rounds after the warm-up.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MappedReads {
+    /// Size of the direct-mapped cache of 64-byte lines that the loads go through.
+    pub cache_bytes: u64,
+    /// Price of a line that is not in the cache.
+    pub line_ns: f64,
+    pub loads: f64,
+    pub misses: f64,
+    /// Misses from the start of a visit to its record: of the launch, and of the app's work that
+    /// follows.
+    pub visit_misses: f64,
+    /// The launch delays of the row, each with the price of its visit's misses.
+    pub delay_ms: Option<Spread>,
 }
 
 /// Microbenchmarks of a configuration, and the accuracy of the visit times predicted from them.

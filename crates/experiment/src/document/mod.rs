@@ -6,8 +6,8 @@ mod detail;
 mod row;
 
 pub use detail::{
-    AppRow, Calibration, Cdf, Daily, GaugeSample, KernelDetail, LifetimeShares, Lifetimes, MemoryDetail, PhoneDetail, ReplayDetail,
-    StartSpread, Timeline, TimelineKill,
+    AppRow, Calibration, Cdf, Daily, GaugeSample, KernelDetail, LifetimeShares, Lifetimes, MappedReads, MemoryDetail, PhoneDetail,
+    ReplayDetail, StartSpread, Timeline, TimelineKill,
 };
 pub use row::{Classes, Energy, Kind, LaunchFigures, MediumUse, Memory, Paging, Row, SeedRow, Spread, Time, Wear};
 

@@ -15,7 +15,7 @@ from swaplab.core.errors import NotSupported
 from swaplab.worlds.kernel.collect import events
 from swaplab.worlds.kernel.collect.events import Event
 from swaplab.worlds.kernel.configuration import Configuration
-from swaplab.worlds.vm import blocks, cpio, driver, filesystem, kernels, machine, plan, records
+from swaplab.worlds.vm import blocks, cpio, driver, filesystem, kernels, machine, plan, reads, records
 from swaplab.worlds.vm.apps import guest_apps, system
 from swaplab.worlds.vm.areas import Area, area_of
 from swaplab.worlds.vm.kernels import Kernel
@@ -35,6 +35,8 @@ class Outcome:
     checks: list[records.Check] = field(default_factory=list)
     samples: list[records.Sample] = field(default_factory=list)
     trace: list[str] = field(default_factory=list)
+    #: Loads from NVM mapped in place; None if they were not counted.
+    reads: reads.Reads | None = None
 
     def take(self, record: records.AnyRecord) -> None:
         """Store a record."""
@@ -165,6 +167,8 @@ def run(of: Configuration, seed: int, kernel: Kernel, progress: Callable[[int], 
         filesystem.make(image, where.file_system_bytes)
         prepared = prepare(of, seed, where, kernel, image)
         (folder / "initramfs.cpio").write_bytes(prepared.initramfs)
+        console, marks = folder / "console", folder / "marks"
+        counts_reads = vm.count_reads is not None and where.area.direct
         made = machine.Machine(
             kernel=kernel,
             initramfs=folder / "initramfs.cpio",
@@ -174,6 +178,9 @@ def run(of: Configuration, seed: int, kernel: Kernel, progress: Callable[[int], 
             image=None if prepared.image_at is None else (image, prepared.image_at),
             wall_limit_s=span_seconds("run.vm.wall_limit", vm.wall_limit),
             words=prepared.words,
+            plugin=reads.option(vm, where.reserved, marks) if counts_reads else None,
         )
-        machine.run(made, folder / "console", take_record, stopped)
+        machine.run(made, console, take_record, stopped)
+        if counts_reads:
+            outcome.reads = reads.read(console.read_bytes(), marks.read_text())
     return outcome

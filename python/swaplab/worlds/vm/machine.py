@@ -45,6 +45,8 @@ class Machine:
     wall_limit_s: float
     #: Command-line parameters of built-in drivers.
     words: tuple[str, ...] = ()
+    #: A plugin of QEMU with its options.
+    plugin: str | None = None
 
     def command(self, qemu: tools.Tools, console: Path) -> list[str]:
         """Build QEMU's command line."""
@@ -64,6 +66,8 @@ class Machine:
         words += ["-kernel", str(self.kernel.image), "-initrd", str(self.initramfs), "-append", self._command_line()]
         if self.image:
             words += ["-device", f"loader,file={self.image[0]},addr={self.image[1]:#x},force-raw=on"]
+        if self.plugin:
+            words += ["-plugin", self.plugin]
         for package in qemu.packages:
             if package.name == "qemu-system-data":
                 words += ["-L", str(package.root / "usr/share/qemu")]

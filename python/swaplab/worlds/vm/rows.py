@@ -12,7 +12,7 @@ from statistics import fmean, stdev
 
 import polars as pl
 
-from swaplab.core.model import KernelDetail, LaunchFigures, Memory, Paging, Row, SeedRow, Spread, Time
+from swaplab.core.model import KernelDetail, LaunchFigures, MappedReads, Memory, Paging, Row, SeedRow, Spread, Time
 from swaplab.core.statistics import quantile
 from swaplab.worlds.apps import workload_name
 from swaplab.worlds.kernel.collect import events
@@ -20,7 +20,7 @@ from swaplab.worlds.kernel.configuration import Configuration
 from swaplab.worlds.kernel.rows import HEAD, Columns
 from swaplab.worlds.launch_figures import classes, intervals, medians, outliers
 from swaplab.worlds.swap import spec_text
-from swaplab.worlds.vm import plan, records, tracepoints
+from swaplab.worlds.vm import plan, reads, records, tracepoints
 from swaplab.worlds.vm.areas import area_of
 from swaplab.worlds.vm.guest import Outcome
 
@@ -257,6 +257,28 @@ def _detail(runs: Runs) -> KernelDetail:
         by_app_ms=medians([(visit.app, runs.ms(visit)) for visit in visits]),
         events={name: float(count) for name, count in events.count(outcomes[0].events).items()},
         counters=runs.means | {"killer_cpu_ns": killer_ns},
+        mapped_reads=_mapped_reads(runs),
+    )
+
+
+def _mapped_reads(runs: Runs) -> MappedReads | None:
+    """Price the loads from NVM mapped in place; None if they were not counted."""
+    counted = [outcome.reads for outcome in runs.outcomes if outcome.reads is not None]
+    if not counted:
+        return None
+    experiment = runs.of.experiment
+    line_ns = reads.line_ns(experiment.machine.devices)
+    by_seed = [
+        [(runs.ms(visit), count.misses) for visit, count in zip(outcome.visits, read.visits, strict=True) if not visit.warm_up]
+        for outcome, read in zip(runs.outcomes, counted, strict=True)
+    ]
+    return MappedReads(
+        cache_bytes=reads.cache_bytes(experiment.run.vm),
+        line_ns=line_ns,
+        loads=fmean(read.counted.loads for read in counted),
+        misses=fmean(read.counted.misses for read in counted),
+        visit_misses=fmean(sum(misses for _, misses in run) for run in by_seed),
+        delay_ms=spread([[ms + misses * line_ns / 1e6 for ms, misses in run] for run in by_seed]),
     )
 
 

@@ -14,7 +14,7 @@ from swaplab.core.model import Experiment, Row, VmRun
 from swaplab.worlds.kernel.configuration import Configuration, configurations
 from swaplab.worlds.procfs import meminfo
 from swaplab.worlds.result import Options, WorldResult, files_by_run
-from swaplab.worlds.vm import driver, guest, kernels, machine, plan, rows, samples, tools
+from swaplab.worlds.vm import driver, guest, kernels, machine, plan, reads, rows, samples, tools
 from swaplab.worlds.vm.areas import area_of
 from swaplab.worlds.vm.guest import Outcome
 from swaplab.worlds.vm.kernels import Kernel
@@ -108,6 +108,8 @@ def _kernel(vm: VmRun, options: Options) -> Kernel:
     if vm.block_devices == "driver":
         driver.module(kernel)
     tools.find(tools.QEMU, tools.MKE2FS)
+    if vm.count_reads:
+        reads.plugin()
     return kernel
 
 
@@ -165,6 +167,7 @@ def versions(vm: VmRun, kernel: Kernel) -> dict[str, str]:
         "image sha256": kernel.sha256,
         "block devices": content_hash(driver.module(kernel)) if vm.block_devices == "driver" else "null_blk",
         "guest program sha256": content_hash(guest.program()),
+        **({"plugin sha256": content_hash(reads.plugin())} if vm.count_reads else {}),
         **{f"package {package.name}": f"{package.version} sha256 {package.sha256}" for package in kernel.packages},
     }
     return {f"vm {kernel.name}: {name}": text for name, text in parts.items()}
