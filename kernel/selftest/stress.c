@@ -5,7 +5,9 @@
  * off and on. All operations check the pages' content. At the end no slot may
  * be in use. Options: processes=, threads=, mb= (of each process), limit_mb=
  * (of the group), operations= (of each thread), swapoffs=, swapoff_after=
- * (pages swapped in or mapped since the last swapoff), seed=, need_direct=1.
+ * (pages swapped in or mapped since the last swapoff), seed=, need_direct=1,
+ * zeros=1 (every fourth operation fills a block with zeros), stop=1 (the first
+ * bad page turns the machine off).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -67,6 +69,9 @@ static int run_process(int process, long operations)
 	m.disk = open("/dev/ram0", O_RDWR | O_DIRECT | O_CLOEXEC);
 	m.pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 	m.exposed = -1;
+	m.zeroed = -1;
+	m.favored = option("zeros", 0) ? ZERO_BLOCK : 0;
+	m.stop = option("stop", 0);
 	m.slots = option("swaplab.base_kib", 0) / 4;
 	m.slots_end = m.slots + option("swaplab.nvm_kib", 0) / 4;
 	for (long i = 0; i < m.pages / BLOCK_PAGES; i++)
@@ -166,7 +171,7 @@ void test_stress(void)
 			_exit(run_process(i, option("operations", 2000)));
 	}
 	for (running = processes; running; ) {
-		pid_t child = waitpid(-1, &status, swapoffs ? WNOHANG : 0);
+		pid_t child = waitpid(-1, &status, WNOHANG);
 
 		if (child > 0) {
 			running--;
@@ -177,7 +182,7 @@ void test_stress(void)
 		free_kb = counter("/proc/meminfo", "SwapFree:");
 		if (free_kb < least_free_kb && free_kb >= 0)
 			least_free_kb = free_kb;
-		if (came_back() - at_last_swapoff < option("swapoff_after", 2000)) {
+		if (!swapoffs || came_back() - at_last_swapoff < option("swapoff_after", 2000)) {
 			usleep(5000);
 		} else {
 			cycle_swap(device, limit, &unmapped);

@@ -14,6 +14,7 @@
  */
 #define WATCHER_PAGES	160l
 #define WORDS		(PAGE / 8)
+#define ZERO_BLOCK	52	/* The kind of operation that fills a block with zeros, of 64 kinds. */
 
 /*
  * A process's memory. A page's words: 0 its identity, 1 a version that writers
@@ -32,8 +33,11 @@ struct memory {
 	int pagemap;			/* /proc/self/pagemap */
 	uint64_t slots, slots_end;	/* page frames of /dev/nvm */
 	atomic_long exposed;		/* first page of the block that is being dropped, or -1 */
+	atomic_long zeroed;		/* first page of the block that is being filled with zeros, or -1 */
 	atomic_long rounds;		/* of the watcher over such a block */
 	atomic_bool finished;		/* ends the watcher */
+	unsigned int favored;		/* the kind of every fourth operation, or 0 */
+	bool stop;			/* the first bad page turns the machine off */
 	atomic_long operations;
 	atomic_long bad;
 };
@@ -58,7 +62,10 @@ void report_bad(struct memory *m, long page, const char *where, int word, uint64
  * while they are unmapped.
  */
 void *watch(void *memory);
-/* A thread that swaps out other pages meanwhile, into the slots that are freed. */
+/*
+ * A thread that swaps out other pages meanwhile, into the slots that are freed, and that reads the
+ * block that is being filled with zeros.
+ */
 void *refill(void *memory);
 
 /* Perform one random operation. */

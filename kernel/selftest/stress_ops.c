@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/reboot.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +24,10 @@ void report_bad(struct memory *m, long page, const char *where, int word, uint64
 	if (atomic_fetch_add(&m->bad, 1) < 5)
 		printf("BAD %s: process %d page %ld word %d holds %#lx\n", where, m->process,
 		       page, word, (unsigned long)found);
+	if (m->stop) {		/* A defect is found, and what follows may hang. */
+		fflush(stdout);
+		reboot(RB_POWER_OFF);
+	}
 }
 
 void fill_page(struct memory *m, long page)
@@ -133,18 +138,38 @@ void *watch(void *memory)
 	return NULL;
 }
 
+/* Count on a page: a write, so that it leaves its slot. */
+static void count_on(struct memory *m, long page)
+{
+	lock_block(m, page, false);
+	atomic_fetch_add(&page_words(m, page)[2], 1);
+	atomic_fetch_add(&m->counts[page], 1);
+	unlock_block(m, page);
+}
+
 void *refill(void *memory)
 {
 	struct memory *m = memory;
 	uint64_t random = m->process;
+	long first;
 
 	while (!m->finished) {
-		if (m->exposed < 0) {
-			usleep(500);
-			continue;
+		first = m->zeroed;
+		if (first >= 0) {
+			peek(m, first, BLOCK_PAGES);
+			while (m->zeroed == first)
+				usleep(500);
 		}
-		random = mix(random);
-		madvise(m->base + random % (m->pages - 64) * PAGE, 64 * PAGE, MADV_PAGEOUT);
+		first = -1;
+		while (m->exposed >= 0) {
+			random = mix(random);
+			first = random % (m->pages - 64);
+			madvise(m->base + first * PAGE, 64 * PAGE, MADV_PAGEOUT);
+		}
+		/* Room for the next block, which has to get slots. */
+		for (long i = first; first >= 0 && i < first + 64; i++)
+			count_on(m, i);
+		usleep(500);
 	}
 	return NULL;
 }
@@ -258,6 +283,8 @@ static void drop_block(struct memory *m, long page)
 
 	madvise(m->base + first * PAGE, BLOCK_PAGES * PAGE, MADV_PAGEOUT);
 	expose(m, first);
+	/* All of it is mapped, so that much is unmapped before the flush. */
+	peek(m, first, BLOCK_PAGES);
 	if (madvise(m->base + first * PAGE, BLOCK_PAGES * PAGE, MADV_DONTNEED))
 		report_bad(m, page, "MADV_DONTNEED", 0, errno);
 	m->exposed = -1;
@@ -308,8 +335,8 @@ static void fork_block(struct memory *m, long page)
 
 /*
  * Zero-filled pages take a slot and are not written to it: others' content lies
- * there. Other threads peek at the block meanwhile, so that they fault on
- * entries which are freed and become those of zero-filled pages.
+ * there. Another thread reads the block meanwhile, so that it faults on entries
+ * which are freed and become those of zero-filled pages.
  */
 static void zero_block(struct memory *m, long page)
 {
@@ -317,12 +344,12 @@ static void zero_block(struct memory *m, long page)
 	char *start = m->base + first * PAGE;
 
 	madvise(start, BLOCK_PAGES * PAGE, MADV_PAGEOUT);
-	m->exposed = first;
+	m->zeroed = first;
 	usleep(1000);
 	memset(start, 0, BLOCK_PAGES * PAGE);
 	madvise(start, BLOCK_PAGES * PAGE, MADV_PAGEOUT);
-	usleep(5000);
-	m->exposed = -1;
+	usleep(30000);		/* until its fault has ended */
+	m->zeroed = -1;
 	for (long i = first; i < first + BLOCK_PAGES; i++) {
 		for (int k = 0; k < WORDS; k++)
 			if (page_words(m, i)[k]) {
@@ -382,7 +409,7 @@ static void hold_and_drop(struct memory *m, long page, char *scratch)
 void stress_operation(struct memory *m, uint64_t random, char *scratch)
 {
 	long page = random % m->pages, run;
-	unsigned int kind = (random >> 32) % 64;
+	unsigned int kind = m->favored && random >> 62 == 0 ? m->favored : (random >> 32) % 64;
 	bool exclusive = kind >= 34 && kind < 58;
 
 	if (kind >= 58) {	/* no lock */
@@ -418,9 +445,9 @@ void stress_operation(struct memory *m, uint64_t random, char *scratch)
 		move_page(m, page);
 	} else if (kind < 50) {
 		protect_page(m, page);
-	} else if (kind < 52) {
+	} else if (kind < ZERO_BLOCK) {
 		drop_block(m, page);
-	} else if (kind < 53) {
+	} else if (kind == ZERO_BLOCK) {
 		zero_block(m, page);
 	} else if (kind < 55) {
 		fork_block(m, page);
