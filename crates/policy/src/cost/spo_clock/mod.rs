@@ -18,38 +18,36 @@
 //!   our real traces it loses to CLOCK more often than it wins (CLAIMS.md).
 
 mod balance;
+mod printed;
 mod shadows;
 mod state;
 #[cfg(test)]
 mod tests;
 
 use crate::containers::ring::Ring;
-use crate::{Backing, Describe, Entry, Info, PageView, Policy, Setup, Signal};
+use crate::{bits, Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use balance::{Balance, Region, Shrink};
 use shadows::Shadows;
-use state::{side, ACCESSED, FILE, IN_RING, IN_SHADOW, LINKED, SHADOWED};
+use state::{in_ring, in_shadow, number, side, ACCESSED, FILE, LINKED, NUMBERS};
 use swaplab_vocab::{prefetch, BadInput, Kind, Op, PageId, Parameter, Params, Result};
 
-/// Distance, in entries, at which the state of pages is prefetched ahead of a hand.
+/// Distance, in entries, at which the words of pages are prefetched ahead of a hand.
 const AHEAD: usize = 12;
-
-/// Metadata per page in bytes: one entry per operation, the counts of stale entries of eight lists,
-/// and the state.
-const METADATA_BYTES: f64 = 13.0;
 /// Distance at which a ring's own entries are prefetched: a processor does not foresee the next
 /// lines of so many rings.
 const FAR_AHEAD: usize = 64;
+/// Eight bytes of words for every page, and two bits of numbers in each region.
+const BYTES_A_PAGE: f64 = 9.0;
 
 pub struct SpoClockPolicy {
     /// One ring per region; its hand is at the front.
     rings: [Ring; 4],
     shadows: Shadows,
-    state: Vec<u8>,
+    /// By page: its words (`state.rs`).
+    pages: Vec<[u32; 2]>,
     balance: Balance,
-    /// The access bit that each operation sets.
-    sets: [u8; 3],
-    /// Mask on region numbers: 3 with four regions; 0 with one, so that every number becomes 0.
-    mask: usize,
+    /// By operation and state bits of a page: the region of such an access.
+    region_of: [[u8; 256]; 3],
     literal: bool,
     /// With `literal`: whether this fault has already reclaimed from its region.
     reclaimed: bool,
@@ -86,118 +84,113 @@ impl Describe for SpoClockPolicy {
     };
 
     fn build(setup: &Setup, params: &Params) -> Result<SpoClockPolicy> {
-        let literal = params.choice("mode") == 1;
-        let t0 = params.integer("t0");
-        let shrink = Shrink::ALL[params.choice("victim")];
         let regions = [1, 4][params.choice("regions")];
         if setup.frames < regions {
             return Err(BadInput::new("spo-clock", format!("{} frames", setup.frames), "at least 4, a frame for each region"));
         }
-        let balance = Balance::new(setup.frames, regions, &setup.costs, t0, shrink);
-        Ok(SpoClockPolicy {
+        if setup.pages >= NUMBERS {
+            return Err(BadInput::new("spo-clock", format!("{} pages", setup.pages), format!("fewer than {NUMBERS}")));
+        }
+        let balance = Balance::new(setup.frames, regions, &setup.costs, params.integer("t0"), Shrink::ALL[params.choice("victim")]);
+        let mut policy = SpoClockPolicy {
             rings: std::array::from_fn(|_| Ring::new(setup.pages)),
-            shadows: Shadows::new(setup.pages, &balance),
-            state: vec![0; setup.pages],
+            shadows: Shadows::new(setup.pages),
+            pages: vec![[0; 2]; setup.pages],
             balance,
-            sets: if regions == 4 { [ACCESSED, ACCESSED << 1, ACCESSED] } else { [ACCESSED; 3] },
-            mask: regions - 1,
-            literal,
+            region_of: [Op::Read, Op::Write, Op::Fetch].map(|op| {
+                let number = |bits| 2 * bits::backing(bits) as u8 + u8::from(op.is_write());
+                std::array::from_fn(|bits| if regions == 4 { number(bits as u8) } else { 0 })
+            }),
+            literal: params.choice("mode") == 1,
             reclaimed: false,
             scanned: 0,
-        })
+        };
+        policy.shadows.set_limits(&policy.balance);
+        Ok(policy)
     }
 }
 
 impl SpoClockPolicy {
     #[inline]
-    fn region(&self, backing: Backing, op: Op) -> Region {
-        (2 * (backing as usize) + usize::from(op.is_write())) & self.mask
+    fn region(&self, page: PageId, op: Op, pages: &PageView) -> Region {
+        Region::from(self.region_of[op as usize][pages.bits(page) as usize] & 3)
     }
 
-    /// Remove the page from the ring or shadow of this side, if it is in one.
-    #[inline(never)]
-    fn unlink(&mut self, page: PageId, side: usize) {
-        let state = self.state[page as usize];
-        let region = 2 * usize::from(state & FILE << side != 0) + side;
-        if state & SHADOWED << side != 0 {
-            self.shadows.remove(region, page, &mut self.state);
-        } else if state & LINKED << side != 0 {
-            self.rings[region].forget(page);
-            self.balance.leave(region);
-            self.state[page as usize] &= !((LINKED | FILE) << side);
-        }
-    }
-
-    /// Append the page to a ring, after removing it from any other list of that side. Clears the
-    /// access bits in `clear`.
+    /// Append the page, which is in no ring of this side, to a ring, and remove it from the shadow
+    /// of this side that it is in. Clears the access bit of this side, and the bits `clear` of the
+    /// other.
     #[inline(always)]
-    fn link(&mut self, page: PageId, region: Region, clear: u8) {
-        let side = side(region);
-        let mut state = self.state[page as usize];
-        if state & (LINKED | SHADOWED) << side != 0 {
-            self.unlink(page, side);
-            state = self.state[page as usize];
-        }
-        self.state[page as usize] = state & !clear | IN_RING[region];
+    fn link(&mut self, page: PageId, region: Region, clear: u32) {
+        let words = &mut self.pages[page as usize];
+        words[side(region ^ 1)] &= !clear;
+        let before = std::mem::replace(&mut words[side(region)], in_ring(region));
+        self.shadows.remove(state::region(before, side(region)), number(before));
         self.rings[region].push(page);
         self.balance.enter(region);
     }
 
+    /// Give the pages in the shadow of a region numbers from 1.
+    #[cold]
+    #[inline(never)]
+    fn number_anew(&mut self, region: Region) {
+        let anew = self.shadows.begin_anew(region);
+        for word in self.pages.iter_mut().map(|words| &mut words[side(region)]) {
+            if state::region(*word, side(region)) == region {
+                *word = *word & (ACCESSED | LINKED | FILE) | in_shadow(region, anew(number(*word)));
+            }
+        }
+    }
+
     /// Reclaim until a page leaves memory: from `target` while it is full, else from the region
     /// most over its size.
-    #[inline(never)]
+    #[inline(always)]
     fn free_frame(&mut self, target: Option<Region>, pages: &mut PageView) {
-        let mut freed = false;
-        while !freed {
-            let from = match target {
-                Some(region) if self.balance.is_full(region) && !self.reclaimed => region,
-                _ => match self.balance.most_over() {
-                    Some(region) => region,
-                    None => break,
-                },
-            };
-            self.reclaimed = self.literal;
-            freed = self.reclaim_from::<false>(from, pages);
+        loop {
+            let full = target.filter(|region| self.balance.is_full(*region));
+            let Some(from) = full.or_else(|| self.balance.most_over()) else { break };
+            if self.reclaim_from::<false>(from, pages) {
+                break;
+            }
         }
     }
 
     /// Algorithm 1, `Reclaim`: turn the hand until a page leaves the region. Returns whether any
-    /// page left memory. A reclaim inside of a reclaim is `INNER`. It is a function of its own, so
-    /// that the outer one needs no recursion and can be inlined.
+    /// page left memory. A reclaim inside of a reclaim is `INNER`, so that no function calls itself.
     #[inline(always)]
     fn reclaim_from<const INNER: bool>(&mut self, region: Region, pages: &mut PageView) -> bool {
         let (side, other) = (side(region), side(region ^ 1));
-        let (accessed, linked, shadowed) = (ACCESSED << side, LINKED << side, SHADOWED << side);
         let mut freed = false;
+        if self.shadows.is_out_of_numbers(region) {
+            self.number_anew(region);
+        }
         // The popped page keeps its linked bit until it is linked elsewhere, so that it counts as
         // resident meanwhile.
         while let Some(page) = self.rings[region].pop() {
             self.scanned += 1;
             let soon = self.rings[region].coming(AHEAD);
-            prefetch(&self.state, soon as usize);
+            prefetch(&self.pages, soon as usize);
             pages.prefetch(soon);
             self.rings[region].prefetch(FAR_AHEAD);
-            let home = (2 * (pages.backing(page) as usize) + side) & self.mask;
+            let home = self.region(page, [Op::Read, Op::Write][side], pages);
             if home != region {
                 self.move_home(page, region, home);
                 continue;
             }
-            let mut state = self.state[page as usize];
             // A page under the hand that was accessed by the other operation also enters the region
             // of that operation.
-            if state & (ACCESSED | LINKED) << other == ACCESSED << other {
+            if self.pages[page as usize][other] & (ACCESSED | LINKED) == ACCESSED {
                 freed |= self.cross_insert::<INNER>(page, region ^ 1, pages);
-                state = self.state[page as usize];
             }
-            if state & accessed != 0 {
-                self.state[page as usize] = state & !accessed;
+            let words = &mut self.pages[page as usize];
+            if words[side] & ACCESSED != 0 {
+                words[side] &= !ACCESSED;
                 self.rings[region].push(page);
                 continue;
             }
-            self.state[page as usize] = state ^ (linked | shadowed);
+            words[side] = in_shadow(region, self.shadows.push(region));
+            let is_linked = words[other] & LINKED != 0;
             self.balance.leave(region);
-            self.shadows.push(region, page, &mut self.state);
-            if state & LINKED << other == 0 {
+            if !is_linked {
                 pages.release(page);
                 freed = true;
             }
@@ -216,90 +209,100 @@ impl SpoClockPolicy {
     #[inline(never)]
     fn cross_insert<const INNER: bool>(&mut self, page: PageId, region: Region, pages: &mut PageView) -> bool {
         let freed = !INNER && self.balance.is_full(region) && self.reclaim_inside(region, pages);
-        self.link(page, region, ACCESSED << side(region));
+        self.link(page, region, 0);
         freed
     }
 
     /// A page that the hand of `region` has taken enters the region of the backing that it has now.
     #[cold]
     fn move_home(&mut self, page: PageId, region: Region, home: Region) {
-        self.state[page as usize] &= !((LINKED | FILE) << side(region));
+        let accessed = self.pages[page as usize][side(region)] & ACCESSED;
+        self.pages[page as usize][side(region)] = 0;
         self.balance.leave(region);
         self.link(page, home, 0);
+        self.pages[page as usize][side(region)] |= accessed;
     }
 
-    /// Mode `descriptor`: a fault of a full region reclaims from it, even if a frame is free.
-    #[cold]
-    fn reclaim_as_printed(&mut self, region: Region, pages: &mut PageView) {
-        if self.balance.is_full(region) {
-            self.reclaim_from::<false>(region, pages);
-        }
-    }
-
-    /// A fault of a page that may be in the shadow of its region.
+    /// A fault of a page in the shadow of its region.
     #[inline(never)]
     fn shadow_hit(&mut self, page: PageId, region: Region) {
-        if self.shadows.remove(region, page, &mut self.state) && self.balance.shadow_hit(region) {
+        let word = &mut self.pages[page as usize][side(region)];
+        self.shadows.give_up(region, number(*word));
+        *word &= ACCESSED;
+        if self.balance.shadow_hit(region) {
             self.shadows.set_limits(&self.balance);
         }
     }
 
-    fn shadow_entries(&self) -> usize {
-        (0..4).map(|region| self.shadows.len(region)).sum()
+    fn is_in_shadow(&self, page: PageId, region: Region) -> bool {
+        let word = self.pages[page as usize][side(region)];
+        state::region(word, side(region)) == region && self.shadows.holds(region, number(word))
+    }
+
+    /// The number of entries in rings.
+    fn entries(&self) -> usize {
+        self.rings.iter().map(Ring::len).sum()
     }
 }
 
 impl Policy for SpoClockPolicy {
     #[inline]
     fn prefetch(&self, page: PageId) {
-        prefetch(&self.state, page as usize);
-        self.shadows.prefetch(page);
+        prefetch(&self.pages, page as usize);
     }
 
     #[inline]
     fn touch(&mut self, page: PageId, op: Op, _: &PageView) {
-        self.state[page as usize] |= self.sets[op as usize];
+        self.pages[page as usize][side(Region::from(self.region_of[op as usize][0]))] |= ACCESSED;
     }
 
     #[inline(always)]
     fn miss(&mut self, page: PageId, op: Op, pages: &PageView) {
-        let region = self.region(pages.backing(page), op);
-        if self.state[page as usize] & (SHADOWED | FILE) << side(region) == IN_SHADOW[region] {
+        let region = self.region(page, op, pages);
+        if self.is_in_shadow(page, region) {
             self.shadow_hit(page, region);
         }
     }
 
     #[inline(always)]
     fn reclaim(&mut self, incoming: Option<(PageId, Op)>, pages: &mut PageView) {
-        let target = incoming.map(|(page, op)| self.region(pages.backing(page), op));
-        self.free_frame(target, pages);
+        let target = incoming.map(|(page, op)| self.region(page, op, pages));
+        if self.literal {
+            self.free_frame_as_printed(target, pages);
+        } else {
+            self.free_frame(target, pages);
+        }
         if incoming.is_none() {
-            self.reclaimed = false;
-            self.shadows.end_fault();
+            self.shadows.trim();
         }
     }
 
     #[inline(always)]
     fn insert(&mut self, page: PageId, op: Op, pages: &mut PageView) {
-        let region = self.region(pages.backing(page), op);
-        if self.literal && !self.reclaimed {
+        let region = self.region(page, op, pages);
+        if self.literal {
             self.reclaim_as_printed(region, pages);
         }
-        self.reclaimed = false;
-        self.link(page, region, ACCESSED | ACCESSED << 1);
-        self.shadows.end_fault();
+        self.link(page, region, ACCESSED);
+        self.shadows.trim();
     }
 
     fn forget(&mut self, page: PageId) {
-        self.unlink(page, 0);
-        self.unlink(page, 1);
-        self.state[page as usize] = 0;
+        for side in 0..2 {
+            let word = std::mem::take(&mut self.pages[page as usize][side]);
+            let region = state::region(word, side);
+            self.shadows.remove(region, number(word));
+            if word & LINKED != 0 {
+                self.rings[region].forget(page);
+                self.balance.leave(region);
+            }
+        }
     }
 
     fn resize(&mut self, frames: usize) {
         self.balance.resize(frames);
         self.shadows.set_limits(&self.balance);
-        self.shadows.end_fault();
+        self.shadows.trim();
     }
 
     fn scanned(&self) -> u64 {
@@ -313,34 +316,30 @@ impl Policy for SpoClockPolicy {
             ("write_anon_size", write_anon),
             ("read_file_size", read_file),
             ("write_file_size", write_file),
-            ("shadow_entries", self.shadow_entries() as f64),
+            ("shadow_entries", (0..4).map(|region| self.shadows.len(region)).sum::<usize>() as f64),
             ("shadow_hits", self.balance.total_hits() as f64),
-            ("metadata_bytes_a_page", METADATA_BYTES),
+            ("metadata_bytes_a_page", BYTES_A_PAGE + (size_of::<PageId>() * self.entries()) as f64 / self.pages.len() as f64),
         ]
     }
 
     fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         self.balance.check(std::array::from_fn(|region| self.rings[region].len()))?;
-        self.shadows.check(&self.balance)?;
         for region in 0..4 {
-            let all = (LINKED | SHADOWED | FILE) << side(region);
-            let listed = self.rings[region].iter().map(|page| (page, IN_RING[region]));
-            for (page, bits) in listed.chain(self.shadows.queued(region).into_iter().map(|page| (page, IN_SHADOW[region]))) {
-                let state = self.state[page as usize];
-                if state & all != bits {
-                    return Err(format!("page {page} of region {region} has state {state:#b}"));
+            let listed = (0..pages.len() as PageId).filter(|page| self.is_in_shadow(*page, region)).count();
+            self.shadows.check(region, listed)?;
+            for page in self.rings[region].iter() {
+                let word = self.pages[page as usize][side(region)];
+                if word & !ACCESSED != in_ring(region) {
+                    return Err(format!("page {page} of region {region} has the word {word:#b}"));
                 }
             }
         }
-        let queued = (0..4).map(|region| self.shadows.queued(region).len()).sum::<usize>();
-        for (bit, listed) in [(LINKED, self.rings.iter().map(Ring::len).sum()), (SHADOWED, queued)] {
-            let with_bit: usize = (0..2).map(|side| self.state.iter().filter(|s| **s & bit << side != 0).count()).sum();
-            if with_bit != listed {
-                return Err(format!("{with_bit} pages have the bit set, but {listed} pages are listed"));
-            }
+        let linked = self.pages.iter().flatten().filter(|word| *word & LINKED != 0).count();
+        if linked != self.entries() {
+            return Err(format!("{linked} words have the bit set, but {} pages are listed", self.entries()));
         }
         for page in 0..pages.len() as PageId {
-            let linked = self.state[page as usize] & (LINKED | LINKED << 1) != 0;
+            let linked = self.pages[page as usize].iter().any(|word| word & LINKED != 0);
             if linked != pages.is_resident(page) {
                 return Err(format!("page {page} is linked: {linked}, resident: {}", !linked));
             }

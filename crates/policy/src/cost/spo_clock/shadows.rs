@@ -1,221 +1,151 @@
-//! The shadows of the regions: the pages that left each ring, oldest first, up to a limit.
+//! The shadows of the regions: the pages that left each ring last, up to a limit.
 //!
-//! A page beyond the limit at the end of a fault is overdue. Overdue pages stay queued until it
-//! matters whether a page is in the shadow, and are then dropped in one loop. Dropped at the end of
-//! each fault, they cost two branches that no processor foresees. A page that is hit leaves a stale
-//! entry behind; since stale entries are counted by page, the loop needs no branch to recognize
-//! one.
+//! A page that leaves a ring is given the next number of that region, and is in the shadow as long
+//! as it has a number that is not below the oldest. A page that is hit gives its number up, for
+//! which a bit is set; these bits say how far the oldest number advances when a page is dropped. So
+//! nothing of a page that is dropped is read, and looking a page up is one comparison.
 
 use super::balance::{Balance, Region};
-use super::state::{side, FILE, IN_SHADOW, SHADOWED};
-use swaplab_vocab::{prefetch, PageId};
+use super::state::NUMBERS;
 
-/// Distance, in entries, at which what is kept of the oldest pages is prefetched.
-const AHEAD: usize = 12;
-/// Distance at which the entries are prefetched: a processor does not foresee the next lines of so
-/// many shadows.
-const FAR_AHEAD: usize = 64;
-/// Initial capacity.
-const FEWEST: usize = 64;
-/// The highest number of stale entries of a page in a shadow: four bits hold it.
-const MOST_STALE: u8 = 15;
+/// The numbers of a word of bits.
+const WORD: u32 = u64::BITS;
 
-struct Shadow {
-    /// The ring buffer; its length is a power of two.
-    entries: Vec<PageId>,
-    /// Positions of the first entry and of the end. Both only grow; the index in `entries` is the
-    /// position modulo its length.
-    head: usize,
-    tail: usize,
-    /// Queued pages, the overdue ones too, minus the limit.
-    excess: i64,
-    limit: i64,
-    /// The pages at the front that are overdue.
-    overdue: i64,
-    /// The fault at whose start `overdue` was last brought up to date.
-    settled: u64,
-}
-
+/// The shadows of all regions. What is looked at in every fault is side by side.
 pub struct Shadows {
-    /// The state of every queued page says that it is in this shadow.
-    shadows: [Shadow; 4],
-    /// Faults so far. What a shadow exceeds its limit by during a fault is overdue only from the
-    /// end of that fault.
-    faults: u64,
-    /// Stale entries of each page, by backing: four bits for each side. They lie before its live
-    /// entry, since `push` appends.
-    stale: [Vec<u8>; 2],
-}
-
-/// One stale entry of a page in the shadow of a region, in the counts of that page.
-#[inline]
-fn one_stale(region: Region) -> u8 {
-    [1, 16][side(region)]
-}
-
-/// Returns whether the first entry of a page is stale. If so, decrements the page's count.
-#[inline(always)]
-fn take_stale(stale: &mut [u8], page: PageId, one: u8) -> bool {
-    let counts = &mut stale[page as usize];
-    let is_stale = *counts & (one * MOST_STALE) != 0;
-    *counts -= if is_stale { one } else { 0 };
-    is_stale
+    /// The oldest number in use, and the number of the next page.
+    oldest: [u32; 4],
+    next: [u32; 4],
+    /// The pages beyond the limit; negative if there is room.
+    excess: [i32; 4],
+    limit: [i32; 4],
+    /// Bits of the regions whose excess has increased since the last trim.
+    grown: u32,
+    /// Numbers are below this one.
+    end: u32,
+    /// For each number from the oldest on, whether its page gave it up.
+    given_up: Vec<[u64; 4]>,
 }
 
 impl Shadows {
-    pub fn new(pages: usize, balance: &Balance) -> Shadows {
-        let shadow = |_| Shadow { entries: vec![0; FEWEST], head: 0, tail: 0, excess: 0, overdue: 0, limit: 0, settled: 0 };
-        let stale = [vec![0; pages], vec![0; pages]];
-        let mut shadows = Shadows { shadows: std::array::from_fn(shadow), stale, faults: 0 };
-        shadows.set_limits(balance);
-        shadows
+    /// Empty shadows in each of which there is room for all `pages`, which must be fewer than
+    /// [`NUMBERS`].
+    pub fn new(pages: usize) -> Shadows {
+        // Twice as many numbers, so that they seldom begin anew.
+        let end = (2 * pages + 2).min(NUMBERS);
+        let given_up = vec![[0; 4]; end.div_ceil(WORD as usize)];
+        Shadows { oldest: [1; 4], next: [1; 4], excess: [0; 4], limit: [0; 4], grown: 0, end: end as u32, given_up }
     }
 
-    /// Number of pages in the shadow of a region.
+    /// Number of pages.
     pub fn len(&self, region: Region) -> usize {
-        let shadow = &self.shadows[region];
-        (shadow.limit + shadow.excess - shadow.due(self.faults)) as usize
+        (self.limit[region] + self.excess[region]) as usize
     }
 
-    /// The sizes of the regions have changed. Pages beyond the new limits are overdue from the next
-    /// [`end_fault`](Self::end_fault).
+    /// Pages beyond the limits leave at the next [`trim`](Self::trim).
     pub fn set_limits(&mut self, balance: &Balance) {
-        for (region, shadow) in self.shadows.iter_mut().enumerate() {
-            shadow.settle(self.faults);
-            let limit = balance.shadow_size(region) as i64;
-            shadow.excess += shadow.limit - limit;
-            shadow.limit = limit;
-        }
-    }
-
-    /// Prefetch what a shadow hit of the page changes. Only for anonymous pages, to save an
-    /// instruction a reference.
-    #[inline]
-    pub fn prefetch(&self, page: PageId) {
-        prefetch(&self.stale[0], page as usize);
-    }
-
-    /// Append a page, whose state says so already.
-    #[inline(always)]
-    pub fn push(&mut self, region: Region, page: PageId, state: &mut [u8]) {
-        let shadow = &mut self.shadows[region];
-        shadow.settle(self.faults);
-        if shadow.tail - shadow.head == shadow.entries.len() {
-            self.make_room(region, state);
-        }
-        let shadow = &mut self.shadows[region];
-        let mask = shadow.entries.len() - 1;
-        shadow.entries[shadow.tail & mask] = page;
-        shadow.tail += 1;
-        shadow.excess += 1;
-    }
-
-    /// Remove a page from the shadow of a region, unless it is overdue there. Returns whether it
-    /// was in the shadow.
-    #[inline]
-    pub fn remove(&mut self, region: Region, page: PageId, state: &mut [u8]) -> bool {
-        self.shadows[region].settle(self.faults);
-        self.drop_overdue(region, state);
-        let all = (SHADOWED | FILE) << side(region);
-        if state[page as usize] & all != IN_SHADOW[region] {
-            return false;
-        }
-        state[page as usize] &= !all;
-        let one = one_stale(region);
-        let full = one * MOST_STALE;
-        if self.stale[region / 2][page as usize] & full == full {
-            self.drop_stale(region, self.shadows[region].entries.len());
-        }
-        self.stale[region / 2][page as usize] += one;
-        self.shadows[region].excess -= 1;
-        true
-    }
-
-    /// The pages beyond the limits are overdue from now on.
-    #[inline]
-    pub fn end_fault(&mut self) {
-        self.faults += 1;
-    }
-
-    #[inline]
-    fn drop_overdue(&mut self, region: Region, state: &mut [u8]) {
-        let (one, bits) = (one_stale(region), (SHADOWED | FILE) << side(region));
-        let (shadow, stale) = (&mut self.shadows[region], &mut self.stale[region / 2][..]);
-        let (entries, mut head, mut count) = (&shadow.entries[..], shadow.head, shadow.overdue);
-        let mask = entries.len() - 1;
-        while count > 0 {
-            let page = entries[head & mask];
-            let soon = entries[(head + AHEAD) & mask] as usize;
-            prefetch(state, soon);
-            prefetch(stale, soon);
-            prefetch(entries, (head + FAR_AHEAD) & mask);
-            let live = !take_stale(stale, page, one);
-            state[page as usize] &= !if live { bits } else { 0 };
-            count -= i64::from(live);
-            head += 1;
-        }
-        shadow.head = head;
-        shadow.excess -= shadow.overdue;
-        shadow.overdue = 0;
-    }
-
-    /// Drop overdue and stale entries. The buffer doubles if live entries still take more than half
-    /// of it.
-    #[cold]
-    #[inline(never)]
-    fn make_room(&mut self, region: Region, state: &mut [u8]) {
-        self.drop_overdue(region, state);
-        let (live, capacity) = (self.queued(region).len(), self.shadows[region].entries.len());
-        self.drop_stale(region, capacity << usize::from(live > capacity / 2));
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn drop_stale(&mut self, region: Region, capacity: usize) {
-        let mut entries = self.queued(region);
-        for page in self.shadows[region].iter() {
-            self.stale[region / 2][page as usize] &= !(one_stale(region) * MOST_STALE);
-        }
-        let tail = entries.len();
-        entries.resize(capacity, 0);
-        let shadow = &mut self.shadows[region];
-        (shadow.entries, shadow.head, shadow.tail) = (entries, 0, tail);
-    }
-
-    /// The queued pages of a region, the overdue ones too.
-    pub fn queued(&self, region: Region) -> Vec<PageId> {
-        let mut stale = self.stale[region / 2].clone();
-        self.shadows[region].iter().filter(|page| !take_stale(&mut stale, *page, one_stale(region))).collect()
-    }
-
-    pub fn check(&self, balance: &Balance) -> Result<(), String> {
         for region in 0..4 {
-            let (queued, len) = (self.queued(region).len(), self.len(region));
-            if len > balance.shadow_size(region) || len + self.shadows[region].due(self.faults) as usize != queued {
-                return Err(format!("the shadow of region {region} holds {len} of {queued} pages"));
+            let limit = balance.shadow_size(region).min(NUMBERS) as i32;
+            self.excess[region] += self.limit[region] - limit;
+            self.limit[region] = limit;
+        }
+        self.grown = 0b1111;
+    }
+
+    /// Whether the page with this number, its last in the region's shadow, is there. 0 is nobody's.
+    #[inline(always)]
+    pub fn holds(&self, region: Region, number: u32) -> bool {
+        number >= self.oldest[region]
+    }
+
+    /// Whether the numbers must [`begin_anew`](Self::begin_anew) before the next page enters.
+    #[inline(always)]
+    pub fn is_out_of_numbers(&self, region: Region) -> bool {
+        self.next[region] == self.end
+    }
+
+    /// A page enters. Returns its number.
+    #[inline(always)]
+    pub fn push(&mut self, region: Region) -> u32 {
+        self.excess[region] += 1;
+        self.grown |= 1 << region;
+        self.next[region] += 1;
+        self.next[region] - 1
+    }
+
+    /// The page with this number gives it up, if it is there.
+    #[inline(always)]
+    pub fn remove(&mut self, region: Region, number: u32) {
+        if self.holds(region, number) {
+            self.give_up(region, number);
+        }
+    }
+
+    /// A page that is there gives its number up.
+    #[inline]
+    pub fn give_up(&mut self, region: Region, number: u32) {
+        self.given_up[(number / WORD) as usize][region] |= 1 << (number % WORD);
+        self.excess[region] -= 1;
+    }
+
+    /// The end of a fault: drop the oldest pages of every shadow beyond its limit.
+    #[inline(always)]
+    pub fn trim(&mut self) {
+        let mut grown = std::mem::take(&mut self.grown);
+        while grown != 0 {
+            let region = grown.trailing_zeros() as Region & 3;
+            while self.excess[region] > 0 {
+                self.drop_oldest(region);
+            }
+            grown &= grown - 1;
+        }
+    }
+
+    #[inline(always)]
+    fn drop_oldest(&mut self, region: Region) {
+        let mut number = self.oldest[region];
+        loop {
+            let bit = number % WORD;
+            let skipped = (self.given_up[(number / WORD) as usize][region] >> bit).trailing_ones();
+            number += skipped;
+            if bit + skipped < WORD {
+                break;
             }
         }
+        self.oldest[region] = number + 1;
+        self.excess[region] -= 1;
+    }
+
+    /// Begin with number 1 again. Returns the new number of a page from the one that it had; pages
+    /// keep their order.
+    #[cold]
+    pub fn begin_anew(&mut self, region: Region) -> impl Fn(u32) -> u32 {
+        let given_up: Vec<u64> = self.given_up.iter_mut().map(|words| std::mem::take(&mut words[region])).collect();
+        // The numbers given up before each word.
+        let sums = given_up.iter().scan(0, |sum, word| {
+            *sum += word.count_ones();
+            Some(*sum)
+        });
+        let before: Vec<u32> = std::iter::once(0).chain(sums).collect();
+        let place = move |number: u32| {
+            let (word, bit) = ((number / WORD) as usize, number % WORD);
+            let beside = given_up.get(word).map_or(0, |word| (word & ((1 << bit) - 1)).count_ones());
+            number - before[word] - beside
+        };
+        let (oldest, first) = (self.oldest[region], place(self.oldest[region]));
+        let anew = move |number| if number < oldest { 0 } else { place(number) - first + 1 };
+        (self.oldest[region], self.next[region]) = (1, anew(self.next[region]));
+        anew
+    }
+
+    /// Check a region's shadow, in which so many pages have a number.
+    pub fn check(&self, region: Region, pages: usize) -> Result<(), String> {
+        let is_given_up = |n: &u32| self.given_up[(n / WORD) as usize][region] >> (n % WORD) & 1 != 0;
+        let numbers = (self.oldest[region]..self.next[region]).filter(|n| !is_given_up(n)).count();
+        if self.excess[region] > 0 || self.len(region) != pages || numbers != pages {
+            return Err(format!("the shadow of region {region} counts {}, has {numbers} numbers and {pages} pages", self.len(region)));
+        }
         Ok(())
-    }
-}
-
-impl Shadow {
-    /// The pages at the front that are overdue, `faults` after the start.
-    #[inline]
-    fn due(&self, faults: u64) -> i64 {
-        let excess = if self.settled == faults { 0 } else { self.excess };
-        self.overdue.max(excess)
-    }
-
-    /// Bring `overdue` up to date. To be called before anything else changes in a fault.
-    #[inline]
-    fn settle(&mut self, faults: u64) {
-        self.overdue = self.due(faults);
-        self.settled = faults;
-    }
-
-    fn iter(&self) -> impl Iterator<Item = PageId> + '_ {
-        (self.head..self.tail).map(|at| self.entries[at & (self.entries.len() - 1)])
     }
 }
 
@@ -228,41 +158,56 @@ mod tests {
     use std::collections::VecDeque;
 
     proptest! {
-        /// Against shadows that are trimmed at the end of each fault, as the paper's are.
+        /// Against queues of pages. With so few pages the numbers begin anew many times.
         #[test]
-        fn overdue_pages_are_gone_for_whoever_asks(steps in prop::collection::vec((0u32..60, 0usize..4, 0u8..9), 0..3000)) {
+        fn they_behave_as_queues(steps in prop::collection::vec((0usize..60, 0usize..4, 0u8..9), 0..3000)) {
             let costs = Costs { swap_read_ns: 1, swap_write_ns: 5, file_read_ns: 2, file_write_ns: 3 };
             let mut balance = Balance::new(40, 4, &costs, 1, Shrink::RoundRobin);
-            let (mut shadows, mut state) = (Shadows::new(60, &balance), [0u8; 60]);
+            let (mut shadows, mut numbers) = (Shadows::new(60), [[0; 60]; 4]);
             let mut model = [(); 4].map(|()| VecDeque::new());
+            shadows.set_limits(&balance);
             for (page, region, step) in steps {
-                let other = region ^ 2;
                 match step {
-                    0..=4 if !model[region].contains(&page) && !model[other].contains(&page) => {
-                        // an overdue page is dropped, as a policy does when a page enters a ring
-                        shadows.remove(other, page, &mut state);
-                        shadows.remove(region, page, &mut state);
-                        state[page as usize] |= IN_SHADOW[region];
-                        shadows.push(region, page, &mut state);
+                    0..=4 if !model[region].contains(&page) => {
+                        if shadows.is_out_of_numbers(region) {
+                            numbers[region] = numbers[region].map(shadows.begin_anew(region));
+                        }
+                        numbers[region][page] = shadows.push(region);
                         model[region].push_back(page);
                     }
                     5 => {
-                        let was_there = model[region].contains(&page);
+                        shadows.remove(region, std::mem::take(&mut numbers[region][page]));
                         model[region].retain(|p| *p != page);
-                        prop_assert_eq!(shadows.remove(region, page, &mut state), was_there);
                     }
                     6 if balance.shadow_hit(region) => shadows.set_limits(&balance),
                     7 | 8 => {
                         for (region, pages) in model.iter_mut().enumerate() {
                             pages.drain(..pages.len().saturating_sub(balance.shadow_size(region)));
                         }
-                        shadows.end_fault();
-                        prop_assert_eq!(shadows.check(&balance), Ok(()));
-                        prop_assert_eq!([0, 1, 2, 3].map(|r| shadows.len(r)), std::array::from_fn(|r| model[r].len()));
+                        shadows.trim();
+                        for (region, pages) in model.iter().enumerate() {
+                            prop_assert_eq!(shadows.check(region, pages.len()), Ok(()));
+                        }
                     }
                     _ => {}
                 }
+                let held: Vec<bool> = numbers[region].iter().map(|number| shadows.holds(region, *number)).collect();
+                prop_assert_eq!(held, (0..60).map(|page| model[region].contains(&page)).collect::<Vec<_>>());
             }
+        }
+    }
+
+    #[test]
+    fn numbers_begin_anew_in_the_same_order() {
+        let mut shadows = Shadows::new(3);
+        let mut numbers = [(); 3].map(|()| shadows.push(0));
+        for _ in 0..1000 {
+            if shadows.is_out_of_numbers(0) {
+                numbers = numbers.map(shadows.begin_anew(0));
+            }
+            shadows.give_up(0, numbers[1]);
+            numbers[1] = shadows.push(0);
+            assert!(0 < numbers[0] && numbers[0] < numbers[2] && numbers[2] < numbers[1] && numbers[1] < 8, "{numbers:?}");
         }
     }
 }

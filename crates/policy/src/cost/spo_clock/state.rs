@@ -1,25 +1,44 @@
-//! The state byte of a page: its access bits, and which lists of the read and of the write side it
-//! is in.
+//! What is kept of a page: a word for the regions of each operation, read and write, for a page may
+//! be in one region of each.
 
 use super::balance::Region;
 
-// Each constant is the bit of the read side; the next higher bit is the one of the write side.
-/// Referenced by this operation since a hand last examined the page.
-pub const ACCESSED: u8 = 1;
-/// In a ring of this side.
-pub const LINKED: u8 = 4;
-/// In a shadow of this side.
-pub const SHADOWED: u8 = 16;
-/// The ring or shadow is a file region's.
-pub const FILE: u8 = 64;
+/// The bits of a word: whether this operation referenced the page since a hand last examined it,
+pub const ACCESSED: u32 = 1;
+/// whether the page is in a ring of this operation,
+pub const LINKED: u32 = 2;
+/// and whether that ring, or the one that it left last, is a file region's.
+pub const FILE: u32 = 4;
+/// The rest of the word is 0 while the page is in a ring; after that, its number in the shadow.
+const NUMBER: u32 = 3;
+/// Numbers are below this one.
+pub const NUMBERS: usize = 1 << (u32::BITS - NUMBER);
 
-/// The side of a region: 0 for read, 1 for write. A page may be in one region of each side.
-#[inline]
+/// The side of a region: 0 for read, 1 for write.
+#[inline(always)]
 pub fn side(region: Region) -> usize {
     region & 1
 }
 
-/// The state bits of a page in the ring of each region.
-pub static IN_RING: [u8; 4] = [LINKED, LINKED << 1, LINKED | FILE, (LINKED | FILE) << 1];
-/// The state bits of a page in the shadow of each region.
-pub static IN_SHADOW: [u8; 4] = [SHADOWED, SHADOWED << 1, SHADOWED | FILE, (SHADOWED | FILE) << 1];
+/// The region of the ring or shadow that the word of a side names.
+#[inline(always)]
+pub fn region(word: u32, side: usize) -> Region {
+    2 * usize::from(word & FILE != 0) + side
+}
+
+#[inline(always)]
+pub fn number(word: u32) -> u32 {
+    word >> NUMBER
+}
+
+/// The word of a page in the ring of a region.
+#[inline(always)]
+pub fn in_ring(region: Region) -> u32 {
+    LINKED | in_shadow(region, 0)
+}
+
+/// The word of a page with a number in the shadow of a region.
+#[inline(always)]
+pub fn in_shadow(region: Region, number: u32) -> u32 {
+    (number << NUMBER) | (FILE * (region / 2) as u32)
+}
