@@ -1,6 +1,6 @@
 //! Sets a key of an experiment by its path, for a `KEY=VALUE` change and for `[vary]`.
 
-use crate::apps::ASSUMED;
+use crate::apps::AppModels;
 use swaplab_vocab::{nearest, BadInput, Result, Spec};
 use toml::{Table, Value};
 
@@ -86,7 +86,7 @@ fn put(table: &mut Table, key: &str, full_key: &str, value: Value) -> Result<()>
             let inner = table.entry(first).or_insert_with(|| Value::Table(Table::new()));
             if let Value::String(text) = inner {
                 *inner = Value::Table(match full_key.strip_suffix(rest) {
-                    Some("workload.apps.") => models(text)?,
+                    Some("workload.apps.") => AppModels::read(text)?.1,
                     _ => parameters(text, full_key, first)?,
                 });
             }
@@ -104,16 +104,6 @@ fn parameters(text: &str, full_key: &str, part: &str) -> Result<Table> {
         table.insert(name, Value::try_from(value).map_err(|_| not_a_table(full_key, part))?);
     }
     Ok(table)
-}
-
-/// Convert the name of app models to their table, so that a single key can be set. The preset is
-/// what the table has by default.
-fn models(name: &str) -> Result<Table> {
-    if name == ASSUMED {
-        return Ok(Table::new());
-    }
-    let text = std::fs::read_to_string(name).map_err(|e| BadInput::io(name, e))?;
-    toml::from_str(&text).map_err(|e| BadInput::new(name, e.message(), "a fitted file of app models"))
 }
 
 fn not_a_table(full_key: &str, part: &str) -> BadInput {

@@ -3,11 +3,14 @@
 use super::kinds::{CATEGORIES, OWN, WORKLOADS};
 use super::size::{size, AppSize};
 use super::writes::FileWrites;
+use super::ASSUMED;
 use crate::quantity::Mib;
 use schemars::JsonSchema;
 use serde::{de::Error, Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
+use std::path::Path;
 use swaplab_vocab::{unknown_key, BadInput};
+use toml::Table;
 
 /// Deserialize a kind of which some values may be missing; they get the kind's defaults.
 fn given<'de, D: Deserializer<'de>>(from: D, of: fn(AppModels) -> AppSize) -> Result<AppSize, D::Error> {
@@ -130,8 +133,23 @@ impl Default for AppModels {
 }
 
 impl AppModels {
+    /// The models that a name in `workload.apps` stands for, the preset or the path of a fitted
+    /// file, and the values that the file gives.
+    pub fn read(name: &str) -> Result<(AppModels, Table), BadInput> {
+        if name == ASSUMED {
+            return Ok(Default::default());
+        }
+        if !Path::new(name).is_file() {
+            let expected = format!("{ASSUMED}, or the path of a fitted file");
+            return Err(BadInput::new("workload.apps", format!("'{name}'"), expected));
+        }
+        let text = std::fs::read_to_string(name).map_err(|e| BadInput::io(name, e))?;
+        let models = AppModels::from_toml(name, &text)?;
+        Ok((models, toml::from_str(&text).expect("models have been read from it")))
+    }
+
     /// Read a fitted file, which contains only this table. `place` is its name in errors.
-    pub fn from_toml(place: &str, text: &str) -> Result<AppModels, BadInput> {
+    fn from_toml(place: &str, text: &str) -> Result<AppModels, BadInput> {
         let models: AppModels = toml::from_str(text).map_err(|e| {
             let line =
                 e.span().map_or(String::new(), |span| format!(": line {}", 1 + text[..span.start.min(text.len())].matches('\n').count()));

@@ -10,8 +10,7 @@ pub use launches::{Sequence, Sequences};
 pub use phone::{Background, HeapRule, PageWork, Phone, Proactive};
 
 use programs::Programs;
-use std::path::Path;
-use swaplab_experiment::apps::{AppModels, ASSUMED};
+use swaplab_experiment::apps::AppModels;
 use swaplab_experiment::{Apps, Experiment, Launches, VmLimit};
 use swaplab_vocab::{BadInput, Result, World};
 
@@ -78,17 +77,10 @@ fn models_guest(experiment: &Experiment, dram_bytes: u64) -> Result<bool> {
 
 /// The app models of `workload.apps`: a table, the preset, or a fitted file.
 fn models(apps: Option<&Apps>) -> Result<AppModels> {
-    let named = match apps {
-        None => return Ok(AppModels::default()),
-        Some(Apps::Models(models)) => return Ok((**models).clone()),
+    match apps {
+        None => Ok(AppModels::default()),
+        Some(Apps::Models(models)) => Ok((**models).clone()),
         Some(Apps::Programs(_)) => unreachable!("programs have models of their own"),
-        Some(Apps::Named(name)) if name == ASSUMED => return Ok(AppModels::default()),
-        Some(Apps::Named(name)) => name,
-    };
-    if !Path::new(named).is_file() {
-        let expected = format!("{ASSUMED}, or the path of a fitted file");
-        return Err(BadInput::new("workload.apps", format!("'{named}'"), expected));
+        Some(Apps::Named(name)) => Ok(AppModels::read(name)?.0),
     }
-    let text = std::fs::read_to_string(named).map_err(|e| BadInput::new(named, e.to_string(), "a file that can be read"))?;
-    AppModels::from_toml(named, &text)
 }
