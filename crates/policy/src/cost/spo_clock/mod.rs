@@ -155,7 +155,7 @@ impl SpoClockPolicy {
     }
 
     /// Algorithm 1, `Reclaim`: turn the hand until a page leaves the region. Returns whether any
-    /// page left memory. A reclaim inside of a reclaim is `INNER`, so that no function calls itself.
+    /// page left memory. A reclaim in a reclaim is `INNER`, so that no function calls itself.
     #[inline(always)]
     fn reclaim_from<const INNER: bool>(&mut self, region: Region, pages: &mut PageView) -> bool {
         let (side, other) = (side(region), side(region ^ 1));
