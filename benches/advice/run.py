@@ -14,8 +14,10 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+from statistics import median
 
 from swaplab import _core
 from swaplab.analysis import advise as advice
@@ -26,7 +28,7 @@ from swaplab.analysis.recommend.result import Effect
 from swaplab.core import experiment as experiments
 from swaplab.core import launch_list
 from swaplab.core.errors import BadInput
-from swaplab.core.model import AppModels, AppSize, Experiment, Row
+from swaplab.core.model import AppModels, AppSize, Background, Experiment, Row, VmRun
 from swaplab.worlds import run
 from swaplab.worlds.result import Options
 
@@ -47,6 +49,8 @@ class User:
     name: str
     launches: Path
     apps: tuple[str, ...]
+    #: Median time from one launch to the next.
+    interval_s: float
 
     def most_launched(self) -> list[str]:
         return [app for app, _ in Counter(self.apps).most_common()]
@@ -56,7 +60,10 @@ def user_of(source: Path, target: Path, first: int) -> User:
     """Read the first launches of a list."""
     launch_list.convert(source, target, launch_list.parse_columns(None), first)
     with target.open(newline="") as lines:
-        return User(source.stem, target, tuple(row["app"] for row in csv.DictReader(lines)))
+        rows = list(csv.DictReader(lines))
+    times = [float(row["t_s"]) for row in rows]
+    interval_s = median(later - earlier for earlier, later in pairwise(times))
+    return User(source.stem, target, tuple(row["app"] for row in rows), interval_s)
 
 
 def advised(user: User, base: Experiment, now: Phone, draws: int, jobs: int) -> tuple[Phone, str]:
@@ -90,6 +97,20 @@ def app_of(name: str, number: int, size: AppSize, models: AppModels, factor: flo
     }
 
 
+def compaction(user: User, base: Experiment, phone: Phone, factor: float) -> Background:
+    """Build the guest's app compaction: sizes divided by `factor`, and the time after which an app
+    is compacted by how much faster launches follow each other in the guest.
+    """
+    of_phone = base.machine.background
+    faster = user.interval_s / _core.span_seconds("run.vm.think", VmRun().think)
+    return Background(
+        compact=phone.compact,
+        compact_after=f"{_core.span_seconds('machine.background.compact_after', of_phone.compact_after) / faster:.3f}s",
+        compact_full_rss_throttle_kb=round(of_phone.compact_full_rss_throttle_kb / factor),
+        compact_full_delta_rss_throttle_kb=round(of_phone.compact_full_delta_rss_throttle_kb / factor),
+    )
+
+
 def guest_experiment(user: User, base: Experiment, phone: Phone, name: str, seeds: int, kernel: str) -> Experiment:
     """Build the experiment of one design in the scaled guest."""
     models = base.workload.apps
@@ -110,6 +131,7 @@ def guest_experiment(user: User, base: Experiment, phone: Phone, name: str, seed
             "dram": f"{GUEST_MIB}MiB",
             "kernel": {"swappiness": swappiness, "page_cluster": 0},
             "devices": {"flash": "ufs-3.1"},
+            "background": compaction(user, base, phone, factor).model_dump(exclude_unset=True),
         },
         design=[{"name": name, "swap": phone.swap.text, "killer": killer.text}],
         workload={"apps": apps, "launches": {"order": list(user.apps), "rounds": 1, "warm_up": 0, "foreground": "20ms"}},
@@ -142,8 +164,7 @@ def lines_of(user: User, diff: str, effects: Sequence[Effect]) -> list[str]:
     """Format a user's part of the table."""
     changes = "; ".join(line[1:] for line in diff.splitlines() if line.startswith("+") and not line.startswith("+++"))
     if not effects:
-        unchecked = "the guest has no app compaction" if changes else "-"
-        return [f"| {user.name} | {changes or 'nothing is advised'} | {unchecked} | - |"]
+        return [f"| {user.name} | nothing is advised | - | - |"]
     return [f"| {user.name} | {changes} | {BY_PATH[one.path].words} | {one.text('').strip()} |" for one in effects]
 
 
@@ -153,7 +174,7 @@ def page(rows: Sequence[str], kernel: str, seeds: int, first: int) -> str:
         "",
         f"Made by `python -m benches.advice.run`: {first} launches a user, kernel `{kernel}` in the world `vm`, {seeds} seeds a design,",
         f"paired. `android-15` and its apps are divided by one factor to a guest of {GUEST_MIB} MiB; graphics memory and the system's file",
-        "pages are left out, and a launch lasts 20 ms in front. Changes are from today's design to the advised one, with",
+        "pages are left out, and a launch lasts 20 ms in front. Apps are compacted after as many launches as on the phone. Changes are from today's design to the advised one, with",
         f"{100 * LEVEL:g} % intervals over seeds of one user: nothing is shown about other users, nor about 8 GB.",
         "",
         "| user | advised on the simulated phone | figure in the guest | change |",
@@ -187,8 +208,7 @@ def main() -> None:
             else:
                 then, diff = advised(user, base, now, given.draws, given.jobs)
             effects = []
-            # Guests have no app compaction.
-            if replace(then, compact=now.compact) != now:
+            if then != now:
                 before, after = (
                     measured(user, base, phone, name, given.seeds, given.kernel) for phone, name in ((now, "now"), (then, "then"))
                 )

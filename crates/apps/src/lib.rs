@@ -5,6 +5,7 @@
 pub mod a2s;
 pub mod acclaim;
 pub mod ariadne;
+pub mod compaction;
 mod history;
 pub mod killer;
 mod launcher;

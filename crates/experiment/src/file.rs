@@ -56,7 +56,8 @@ impl Experiment {
         }
         finite(&with, "", &Value::Table(table.clone()))?;
         let experiment = typed(&with, table)?.resolved(&with)?.checked(&with)?;
-        experiment.refuse_unread(place, changes.iter().map(|change| change.key.as_str()))?;
+        let set: Vec<String> = changes.iter().flat_map(|change| leaves(&change.key, &change.value)).collect();
+        experiment.refuse_unread(place, set.iter().map(String::as_str))?;
         Ok(experiment)
     }
 
@@ -71,6 +72,16 @@ impl Experiment {
             refuse_unread(&format!("{place}: vary"), key, &worlds)?;
         }
         Ok(())
+    }
+}
+
+/// The keys that a value sets: those inside of a table, otherwise `key` itself.
+fn leaves(key: &str, value: &Value) -> Vec<String> {
+    match value {
+        Value::Table(table) if !table.is_empty() => {
+            table.iter().flat_map(|(name, value)| leaves(&format!("{key}.{name}"), value)).collect()
+        }
+        _ => vec![key.to_owned()],
     }
 }
 

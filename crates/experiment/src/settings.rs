@@ -4,6 +4,7 @@
 use crate::quantity::{Mib, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use swaplab_apps::compaction::{Compact, Throttles};
 
 /// Android's limits on live apps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -39,10 +40,23 @@ pub struct Background {
     pub compact: Compact,
     /// Time for which an app is cached before it is compacted.
     pub compact_after: Span,
+    /// `activity_manager/compact_full_rss_throttle_kb`: `compact = "aosp"` passes over an app with
+    /// less anonymous memory.
+    pub compact_full_rss_throttle_kb: u64,
+    /// `activity_manager/compact_full_delta_rss_throttle_kb`: `compact = "aosp"` passes over an app
+    /// whose memory has changed by no more since its last compaction.
+    pub compact_full_delta_rss_throttle_kb: u64,
     #[serde(skip_serializing_if = "is_default")]
     pub heap: Heap,
     #[serde(skip_serializing_if = "is_default")]
     pub services: Services,
+}
+
+impl Background {
+    /// The limits below which AOSP's compaction passes over an app.
+    pub fn throttles(&self) -> Throttles {
+        Throttles { full_rss_kb: self.compact_full_rss_throttle_kb, full_delta_rss_kb: self.compact_full_delta_rss_throttle_kb }
+    }
 }
 
 /// Whether a table has its default values, so that a document of a machine without the mechanism
@@ -53,7 +67,7 @@ pub(crate) fn is_default<T: Default + PartialEq>(table: &T) -> bool {
 
 impl Default for Background {
     fn default() -> Background {
-        let never = Span::zero;
+        let (never, throttles) = (Span::zero, Throttles::default());
         Background {
             gc_every: never(),
             gc_share: 0.0,
@@ -62,6 +76,8 @@ impl Default for Background {
             freeze_after: never(),
             compact: Compact::Off,
             compact_after: never(),
+            compact_full_rss_throttle_kb: throttles.full_rss_kb,
+            compact_full_delta_rss_throttle_kb: throttles.full_delta_rss_kb,
             heap: Heap::default(),
             services: Services::default(),
         }
@@ -136,25 +152,6 @@ impl Default for Services {
         let never = Span::zero;
         Services { restart: false, sticky: 0, restart_share: 0.3, every: never(), share: 0.0, daemons_every: never(), daemons_share: 0.0 }
     }
-}
-
-/// Which pages of a cached app are paged out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Compact {
-    /// None.
-    #[default]
-    Off,
-    /// Its file pages.
-    File,
-    /// Its anonymous pages.
-    Anon,
-    /// Both.
-    Full,
-    /// By the rules of AOSP's `CachedAppOptimizer`: anonymous pages are paged out and file pages
-    /// made cold; only the latter while less than 20 % of swap is free. An app with few anonymous
-    /// pages, or few changes, is passed over.
-    Aosp,
 }
 
 /// Proactive reclaim by pressure stall information (TMO, Weiner et al. 2022, Section 3.3).

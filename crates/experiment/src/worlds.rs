@@ -52,7 +52,7 @@ pub fn refuse(place: &str, experiment: &Experiment) -> Result<()> {
 
 /// Keys that only some worlds read, by their beginning. The first entry that matches a key holds
 /// for it; every world may read other keys.
-const READERS: [(&str, &[World]); 21] = [
+const READERS: [(&str, &[World]); 25] = [
     ("run.replay", &[World::Replay]),
     ("run.memory", &[World::Memory]),
     ("run.kernel", &[World::Kernel]),
@@ -71,6 +71,10 @@ const READERS: [(&str, &[World]); 21] = [
     ("machine.kernel", &[World::Phone, World::Vm]),
     ("machine.killer", &[World::Phone, World::Kernel, World::Vm]),
     ("machine.limits", &[World::Phone, World::Kernel, World::Vm]),
+    ("machine.background.compact", &[World::Phone, World::Vm]),
+    ("machine.background.compact_after", &[World::Phone, World::Vm]),
+    ("machine.background.compact_full_rss_throttle_kb", &[World::Phone, World::Vm]),
+    ("machine.background.compact_full_delta_rss_throttle_kb", &[World::Phone, World::Vm]),
     ("machine.background", &[World::Phone]),
     ("machine.proactive", &[World::Phone]),
     ("machine.cores", &[World::Phone]),

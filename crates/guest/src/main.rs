@@ -7,6 +7,7 @@
 
 mod app;
 mod cgroup;
+mod compact;
 mod counters;
 mod killer;
 mod limited;

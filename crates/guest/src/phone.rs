@@ -1,6 +1,7 @@
 //! The state that the launcher and the killer share: the live apps, the importance of each, and
 //! their processes.
 
+use crate::compact::Cached;
 use crate::counters::now_ns;
 use crate::plan::Plan;
 use crate::proc;
@@ -21,6 +22,8 @@ pub struct Phone<'a> {
     pub warm_up: bool,
     /// The id of the killer's thread; `None` before it runs.
     pub killer_thread: Option<u32>,
+    /// By app, how long it has been cached and what was done about it.
+    pub cached: Vec<Cached>,
     /// Whether the killer may kill. It may not while apps check their pages, which is not part of
     /// the experiment.
     pub armed: bool,
@@ -47,6 +50,7 @@ impl<'a> Phone<'a> {
             visited: 0,
             warm_up: false,
             killer_thread: None,
+            cached: plan.apps.iter().map(|_| Cached::default()).collect(),
             armed: true,
         }
     }

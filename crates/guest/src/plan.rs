@@ -4,6 +4,7 @@
 use serde::Deserialize;
 use swaplab_app::Feature;
 use swaplab_apps::a2s::{Gate, APP_POLICIES};
+use swaplab_apps::compaction::{Compact, Throttles};
 use swaplab_apps::{Killer, Limits, KILLERS};
 use swaplab_vocab::{Result, Spec};
 
@@ -31,6 +32,8 @@ pub struct Plan {
     /// multiplied by it; the guest multiplies the killer's times.
     pub gips: f64,
     pub limits: Limits,
+    /// App compaction; `None` if apps are not compacted.
+    pub compaction: Option<Compaction>,
     /// Whether each app's control group has the memory controller.
     pub app_groups: bool,
     /// Limit in bytes of the control group of all apps; `None` if only the guest's memory limits
@@ -134,6 +137,15 @@ pub struct Visit {
     pub think_ns: u64,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Compaction {
+    pub kinds: Compact,
+    /// Time in ns for which an app is cached before it is compacted.
+    pub after_ns: u64,
+    pub throttles: Throttles,
+}
+
 impl Plan {
     /// The paths of all settings, including the swap area's.
     pub fn written(&self) -> impl Iterator<Item = &str> {
@@ -172,7 +184,7 @@ mod tests {
     fn plan(killer: &str, gips: f64) -> Plan {
         let text = r#"{"modules": [], "directories": [], "settings": [], "partitions": [], "file_system": null, "swap": null, "apps": [],
             "system": null, "visits": [], "killer": "off", "app_policy": "a2s", "gips": 1.0, "limits": {"cached": 16, "services": 0},
-            "app_groups": false, "group_bytes": null, "virtual_limit_ns": 1, "verify": false, "samples": false, "events": []}"#;
+            "compaction": null, "app_groups": false, "group_bytes": null, "virtual_limit_ns": 1, "verify": false, "samples": false, "events": []}"#;
         let plan: Plan = serde_json::from_str(text).unwrap();
         Plan { killer: killer.parse().unwrap(), gips, ..plan }
     }

@@ -4,6 +4,7 @@
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
+use swaplab_apps::compaction::Usage;
 
 /// Read a file; the text is empty if this kernel has no such file.
 fn read(path: impl AsRef<Path>) -> String {
@@ -191,6 +192,13 @@ impl Process {
 /// Read the size of a process's resident set in kB.
 pub fn resident_kb(id: u32) -> u64 {
     numbers(&read(format!("/proc/{id}/statm"))).get(1).map_or(0, |pages| pages * 4)
+}
+
+/// Read where the memory of a process is, in kB. It is 0 for a process that has ended.
+pub fn usage(id: u32) -> Usage {
+    let text = read(format!("/proc/{id}/status"));
+    let kb = |key: &str| text.lines().find_map(|line| numbers(line.strip_prefix(key)?).first().copied()).unwrap_or(0);
+    Usage { anon_kb: kb("RssAnon:"), file_kb: kb("RssFile:"), swap_kb: kb("VmSwap:") }
 }
 
 /// Processor time and stall times (PSI) of a control group so far.

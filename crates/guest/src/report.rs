@@ -8,6 +8,7 @@ use crate::sys;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
+use swaplab_apps::compaction::Usage;
 use swaplab_vocab::Result;
 
 /// The prefix that distinguishes a record from the kernel's own lines.
@@ -35,6 +36,7 @@ pub enum Record<'a> {
     },
     Visit(Visit<'a>),
     Kill(Kill<'a>),
+    Compaction(Compaction<'a>),
     /// The kernel's event counts over all visits after the warm-up.
     Counts {
         since_ns: u64,
@@ -112,6 +114,19 @@ pub struct Kill<'a> {
     pub stall_ms: u64,
     pub swap_free_percentage: u64,
     pub resident_kb: u64,
+    pub warm_up: bool,
+}
+
+/// The compaction of a cached app.
+#[derive(Serialize)]
+pub struct Compaction<'a> {
+    pub at_ns: u64,
+    /// Time that it took.
+    pub took_ns: u64,
+    pub app: &'a str,
+    /// The app's memory before and after.
+    pub before: Usage,
+    pub after: Usage,
     pub warm_up: bool,
 }
 

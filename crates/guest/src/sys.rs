@@ -6,7 +6,8 @@ use rustix::mm::{mlockall, MlockAllFlags};
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{Error, Result as IoResult};
-use std::os::fd::AsRawFd;
+use std::ops::Range;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use swaplab_vocab::{BadInput, Result};
 
 /// Turn on swap to a device.
@@ -67,6 +68,16 @@ pub fn run_first() -> Result<()> {
     // SAFETY: the kernel reads a `struct sched_param`, which is one integer.
     let done = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_FIFO, std::ptr::from_ref(&priority)) };
     succeeded(done).map_err(|error| BadInput::io("sched_setscheduler", error))
+}
+
+/// Advise the kernel about a range of addresses of another process. Returns the number of bytes
+/// that it has followed the advice for.
+pub fn advise(process: BorrowedFd, range: &Range<u64>, advice: libc::c_int) -> IoResult<u64> {
+    let part = libc::iovec { iov_base: range.start as *mut libc::c_void, iov_len: (range.end - range.start) as usize };
+    // SAFETY: the kernel reads one `struct iovec`, which is valid during the call. The addresses in
+    // it are the other process's; this program's memory is not changed.
+    let done = unsafe { libc::syscall(libc::SYS_process_madvise, process.as_raw_fd(), std::ptr::from_ref(&part), 1, advice, 0) };
+    u64::try_from(done).map_err(|_| Error::last_os_error())
 }
 
 /// Turn the machine off.

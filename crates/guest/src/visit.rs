@@ -2,6 +2,7 @@
 //! machine's own kernel.
 
 use crate::cgroup::Group;
+use crate::compact;
 use crate::counters::{now_ns, Sample};
 use crate::killer;
 use crate::limited;
@@ -39,7 +40,10 @@ pub fn run(plan: &Plan, groups: Vec<Group>) -> Result<()> {
         if let Some(killer) = &killer {
             scope.spawn(|| killer::watch(&phone, plan, killer));
         }
-        // The killer's thread never ends, so this scope would not end either: turn the machine off
+        if let Some(compaction) = &plan.compaction {
+            scope.spawn(|| compact::watch(&phone, compaction));
+        }
+        // These threads never end, so this scope would not end either: turn the machine off
         // here, also after an error.
         report::end(visit_all(plan, &phone, groups))
     })

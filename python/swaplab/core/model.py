@@ -221,6 +221,11 @@ class Background(BaseModel):
     """Pages of an app that are paged out once it is cached (Android's `CachedAppOptimizer`)."""
     compact_after: str = Field(default="0")
     """Time for which an app is cached before it is compacted."""
+    compact_full_delta_rss_throttle_kb: int = Field(default=8000, ge=0)
+    """`activity_manager/compact_full_delta_rss_throttle_kb`: `compact = "aosp"` passes over an app whose memory has changed by no more
+    since its last compaction."""
+    compact_full_rss_throttle_kb: int = Field(default=12000, ge=0)
+    """`activity_manager/compact_full_rss_throttle_kb`: `compact = "aosp"` passes over an app with less anonymous memory."""
     freeze_after: str = Field(default="0")
     """Time after which a cached app is frozen and does nothing (Android: 10min); 0 for never. Apps with a service are not frozen."""
     gc_every: str = Field(default="0")

@@ -64,6 +64,28 @@ def assert_the_example(document: dict[str, Any]) -> None:
     assert all(row["paging"]["swap_out_bytes"] > MIB for row in document["rows"][1:])
 
 
+def test_cached_apps_are_compacted_by_the_rules_of_the_phone(file: Path) -> None:
+    """The apps fit, so nothing but compaction swaps out. At 40 MB an app is below the throttle."""
+    base = ["machine.dram=384MiB", "run.vm.think=1s", "run.vm.events=[]"]
+    compacted, passed_over, off = outcomes(
+        *(
+            experiments.parse(file.read_text(), "x.toml", [*base, *more])
+            for more in (
+                ["machine.background={ compact = 'aosp', compact_after = '500ms' }"],
+                ["machine.background={ compact = 'aosp', compact_after = '500ms', compact_full_rss_throttle_kb = 40000 }"],
+                ["machine.background.compact=off"],
+            )
+        )
+    )
+    assert len(compacted.compactions) >= 2
+    for one in compacted.compactions:
+        assert one.before.anon_kb > 12_000 and one.after.swap_kb - one.before.swap_kb > 12_000 and one.took_ns > 0, one
+    assert passed_over.compactions == off.compactions == []
+    swapped = [run.counts.kernel.get("pswpout", 0) for run in (compacted, passed_over, off) if run.counts]
+    assert swapped[0] > 3000 and swapped[1:] == [0, 0]
+    assert not any(check.bad for check in compacted.checks) and compacted.checks
+
+
 def test_an_interrupt_leaves_no_qemu(file: Path) -> None:
     process = subprocess.Popen([SWAPLAB, "run", file], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     found: list[int] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 import subprocess
@@ -305,6 +306,20 @@ def test_a_row_by_hand() -> None:
     assert row.kernel is not None and (row.kernel.bad_pages, row.kernel.checked_apps, row.kernel.swap_size_bytes) == (2, 2, 64 * MIB)
     assert [one.seed for one in row.by_seed] == [3, 4]
     assert row.by_seed[1].figures["paging.swap_in_bytes"] == 200 * 4096 and row.by_seed[0].figures["launches.delay_ms.mean"] == 12.5
+
+
+def test_compactions_are_counted_by_hand() -> None:
+    def done(warm_up: bool) -> records.Compaction:
+        before, after = records.Usage(anon_kb=100, file_kb=9, swap_kb=5), records.Usage(anon_kb=30, file_kb=9, swap_kb=75)
+        return records.Compaction(record="compaction", at_ns=1, took_ns=40, app="mail", before=before, after=after, warm_up=warm_up)
+
+    done_twice = [done(warm_up=True), done(warm_up=False), done(warm_up=False)]
+    two = [dataclasses.replace(outcome(10, 100), compactions=done_twice), outcome(20, 200)]
+    row = rows.row(rows.Runs(of("run.vm.gips=2", "machine.background.compact=aosp"), two))
+    assert row.kernel is not None and row.kernel.counters is not None
+    assert {key: value for key, value in row.kernel.counters.items() if key.startswith("compact")} == {
+        "compactions": 1, "compacted_kb": 70, "compaction_ns": 20,
+    }  # fmt: skip
 
 
 def test_a_copy_of_a_mapped_slot_is_a_copy() -> None:

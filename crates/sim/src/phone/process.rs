@@ -1,8 +1,8 @@
 //! The process of an app, beside its pages.
 
-use super::machine::compact::Usage;
 use super::user::background::Idle;
 use super::user::heap::Allocation;
+use swaplab_apps::compaction::Usage;
 
 /// The state of an app's process beside its pages.
 #[derive(Clone, Copy, Default)]

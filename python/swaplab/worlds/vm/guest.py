@@ -31,6 +31,7 @@ class Outcome:
     started: records.Started | None = None
     visits: list[records.Visit] = field(default_factory=list)
     kills: list[records.Kill] = field(default_factory=list)
+    compactions: list[records.Compaction] = field(default_factory=list)
     counts: records.Counts | None = None
     checks: list[records.Check] = field(default_factory=list)
     samples: list[records.Sample] = field(default_factory=list)
@@ -47,6 +48,8 @@ class Outcome:
                 self.visits.append(record)
             case records.Kill():
                 self.kills.append(record)
+            case records.Compaction():
+                self.compactions.append(record)
             case records.Counts():
                 self.counts = record
             case records.Check():
@@ -133,6 +136,7 @@ def prepare(of: Configuration, seed: int, where: Layout, kernel: Kernel, image: 
         app_policy=of.design.app_policy,
         gips=vm.gips,
         limits=plan.limits(of),
+        compaction=plan.compaction(of),
         app_groups=plan.app_groups(of),
         group_bytes=plan.memory(of)[1],
         virtual_limit_ns=round(span_seconds("run.vm.virtual_limit", vm.virtual_limit) * 1e9),

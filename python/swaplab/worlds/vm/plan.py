@@ -85,6 +85,23 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class Throttles:
+    """The limits in kB below which AOSP's compaction passes over an app."""
+
+    full_rss_kb: int
+    full_delta_rss_kb: int
+
+
+@dataclass(frozen=True)
+class Compaction:
+    """App compaction."""
+
+    kinds: str
+    after_ns: int
+    throttles: Throttles
+
+
+@dataclass(frozen=True)
 class Plan:
     """The guest's plan. Times are the guest's: those of the experiment multiplied by `gips`."""
 
@@ -103,6 +120,8 @@ class Plan:
     app_policy: OneOrMany
     gips: float
     limits: Limits
+    #: None if apps are not compacted.
+    compaction: Compaction | None
     #: Whether each app has a memory control group of its own.
     app_groups: bool
     #: Limit in bytes of the control group of all apps; None if the guest's memory is their limit.
@@ -140,6 +159,18 @@ def limits(of: Configuration) -> Limits:
     """Return `machine.limits`."""
     wanted = of.experiment.machine.limits
     return Limits(NO_LIMIT if wanted.cached is None else wanted.cached, wanted.services)
+
+
+def compaction(of: Configuration) -> Compaction | None:
+    """Return `machine.background`'s compaction of cached apps, the only background work of guests'
+    apps that can be set there.
+    """
+    wanted = of.experiment.machine.background
+    if wanted.compact == "off":
+        return None
+    after = guest_ns(of.experiment.run.vm, "machine.background.compact_after", wanted.compact_after)
+    throttles = Throttles(wanted.compact_full_rss_throttle_kb, wanted.compact_full_delta_rss_throttle_kb)
+    return Compaction(wanted.compact, after, throttles)
 
 
 def visits(of: Configuration, seed: int) -> list[Visit]:

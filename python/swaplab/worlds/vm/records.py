@@ -124,6 +124,26 @@ class Kill(Record):
     warm_up: bool
 
 
+class Usage(Record):
+    """Where the memory of a process is."""
+
+    anon_kb: int
+    file_kb: int
+    swap_kb: int
+
+
+class Compaction(Record):
+    """The compaction of a cached app."""
+
+    record: Literal["compaction"]
+    at_ns: int
+    took_ns: int
+    app: str
+    before: Usage
+    after: Usage
+    warm_up: bool
+
+
 class Counts(Record):
     """Counters over all visits after the warm-up."""
 
@@ -173,7 +193,7 @@ class End(Record):
 
 
 AnyRecord = Annotated[
-    Started | Progress | Visit | Kill | Counts | Check | Sample | Trace | Failure | End,
+    Started | Progress | Visit | Kill | Compaction | Counts | Check | Sample | Trace | Failure | End,
     Field(discriminator="record"),
 ]
 _READER: TypeAdapter[AnyRecord] = TypeAdapter(AnyRecord)

@@ -247,7 +247,7 @@ def _detail(runs: Runs) -> KernelDetail:
     visits = [visit for run in runs.counted for visit in run]
     outcomes = runs.outcomes
     wrong = sum(visit.bad for outcome in outcomes for visit in outcome.visits)
-    killer_ns = fmean(count.killer_cpu_ns / runs.gips for count in runs.counts)
+    counters = runs.means | {"killer_cpu_ns": fmean(count.killer_cpu_ns / runs.gips for count in runs.counts)}
     return KernelDetail(
         swap_size_bytes=runs.of.swap.size,
         psi_scope="guest",
@@ -256,7 +256,7 @@ def _detail(runs: Runs) -> KernelDetail:
         outliers_ms=outliers([runs.ms(visit) for visit in visits]),
         by_app_ms=medians([(visit.app, runs.ms(visit)) for visit in visits]),
         events={name: float(count) for name, count in events.count(outcomes[0].events).items()},
-        counters=runs.means | {"killer_cpu_ns": killer_ns},
+        counters=counters | _compactions(runs),
         mapped_reads=_mapped_reads(runs),
     )
 
@@ -280,6 +280,19 @@ def _mapped_reads(runs: Runs) -> MappedReads | None:
         visit_misses=fmean(sum(misses for _, misses in run) for run in by_seed),
         delay_ms=spread([[ms + misses * line_ns / 1e6 for ms, misses in run] for run in by_seed]),
     )
+
+
+def _compactions(runs: Runs) -> dict[str, float]:
+    """Count the compactions of cached apps, and the memory that they paged out; nothing if apps are
+    not compacted.
+    """
+    if plan.compaction(runs.of) is None:
+        return {}
+    done = [compaction for outcome in runs.outcomes for compaction in outcome.compactions if not compaction.warm_up]
+    paged_out = sum(max(0, compaction.after.swap_kb - compaction.before.swap_kb) for compaction in done)
+    took = sum(compaction.took_ns for compaction in done)
+    totals = {"compactions": len(done), "compacted_kb": paged_out, "compaction_ns": took / runs.gips}
+    return {name: runs.per_run(total) for name, total in totals.items()}
 
 
 def tables(done: list[Runs]) -> dict[str, pl.DataFrame]:

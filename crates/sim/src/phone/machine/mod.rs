@@ -6,7 +6,7 @@ mod background;
 mod build;
 mod channel;
 pub mod clock;
-pub mod compact;
+mod compact;
 pub mod entries;
 mod eviction;
 mod exit;
@@ -37,7 +37,6 @@ use crate::ledger::{Ledger, Prices};
 use background::Background;
 pub use build::build;
 use clock::StallClock;
-use compact::{Action, Usage};
 use entries::SwapEntries;
 use eviction::Eviction;
 use files::FileReads;
@@ -50,7 +49,6 @@ use record::{Counts, Reason, Record};
 use rules::Rules;
 use senders::{Outgoing, Sender};
 use std::sync::Arc;
-use swaplab_experiment::Compact;
 use swaplab_policy::{bits, FreePages, Reclaimer};
 use swaplab_vocab::{AppId, BadInput, Nanos, Op, PageId, Result};
 
@@ -187,43 +185,6 @@ impl Machine {
                 let (in_use, total) = (reclaim::frames_in_use(&self.frames, &self.swap), self.frames.total);
                 self.failed = Some(format!("{in_use} of {total} frames are in use, nothing can be reclaimed and no app killed"));
             }
-        }
-    }
-
-    /// Page out the pages of these `kinds` of a cached app, without further conditions.
-    pub fn compact(&mut self, app: AppId, kinds: Compact) {
-        let pages = self.apps.layout.of(app).clone();
-        if matches!(kinds, Compact::File | Compact::Full) {
-            pages.file.for_each(|page| self.page_out(page));
-        }
-        if matches!(kinds, Compact::Anon | Compact::Full) {
-            pages.anon.for_each(|page| self.page_out(page));
-        }
-    }
-
-    /// Compact a cached app by the rules of `CachedAppOptimizer`. `last` is its memory after its
-    /// last compaction; returns that of this one, or `last` if there is none.
-    pub fn compact_by_rule(&mut self, app: AppId, last: Option<Usage>) -> Option<Usage> {
-        let usage = |of: &Machine| compact::usage(app, &of.frames, &of.apps, of.record.page_bytes);
-        let action = compact::action(&usage(self), last.as_ref(), self.swap.free_share());
-        if action == Action::Nothing {
-            return last;
-        }
-        let pages = self.apps.layout.of(app).clone();
-        if action == Action::All && self.swap.exists {
-            pages.anon.for_each(|page| self.page_out(page));
-        }
-        for page in pages.file.filter(|page| self.frames.pages.is_resident(*page)).collect::<Vec<PageId>>() {
-            self.frames.make_cold(page);
-            self.write_back_released();
-        }
-        Some(usage(self))
-    }
-
-    fn page_out(&mut self, page: PageId) {
-        if self.frames.pages.is_resident(page) {
-            self.frames.release(page);
-            self.write_back_released();
         }
     }
 

@@ -15,8 +15,8 @@ use crate::phone::user::layout::AppPages;
 use crate::phone::user::owner::SYSTEM;
 use crate::phone::user::plan::Salt;
 use std::ops::Range;
+use swaplab_apps::compaction::Compact;
 use swaplab_apps::Start;
-use swaplab_experiment::Compact;
 use swaplab_vocab::{AppId, Op, PageId};
 
 /// The first pages of `range`, this share of it.
@@ -112,12 +112,9 @@ impl PhoneRun<'_> {
         if background.compact_after_ns > 0 {
             self.advance_clock(cached_ns + background.compact_after_ns);
         }
-        if background.compact == Compact::Aosp {
-            let compacted = self.machine.compact_by_rule(app, self.processes[usize::from(app)].compacted);
-            self.processes[usize::from(app)].compacted = compacted;
-        } else {
-            self.machine.compact(app, background.compact);
-        }
+        let last = self.processes[usize::from(app)].compacted;
+        let compacted = self.machine.compact(app, background.compact, &background.throttles, last);
+        self.processes[usize::from(app)].compacted = compacted;
     }
 
     /// Do the background work of `app` itself. A frozen app does none.

@@ -2,8 +2,9 @@
 
 use crate::ledger::Prices;
 use std::sync::Arc;
+use swaplab_apps::compaction::{Compact, Throttles};
 use swaplab_apps::Limits;
-use swaplab_experiment::{Compact, IoOrder, Machine, Mib, Span};
+use swaplab_experiment::{IoOrder, Machine, Mib, Span};
 use swaplab_vocab::{BadInput, Result};
 
 /// Processor time for a page, besides scans, copies and devices: to evict an anonymous page, to
@@ -57,6 +58,7 @@ pub struct Background {
     pub freeze_after_ns: u64,
     pub compact: Compact,
     pub compact_after_ns: u64,
+    pub throttles: Throttles,
     pub heap: HeapRule,
     pub services: Services,
 }
@@ -156,6 +158,7 @@ impl Background {
             freeze_after_ns: nanoseconds(&background.freeze_after),
             compact: background.compact,
             compact_after_ns: nanoseconds(&background.compact_after),
+            throttles: background.throttles(),
             heap: HeapRule::of(&background.heap, page_bytes),
             services: Services::of(&background.services),
         }

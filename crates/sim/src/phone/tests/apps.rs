@@ -6,9 +6,10 @@ use super::small::{booted, check, design, models, small, Booted};
 use crate::phone::machine::record::Reason;
 use crate::phone::run::PhoneRun;
 use crate::phone::user::owner::SYSTEM;
+use swaplab_apps::compaction::{Compact, Throttles};
 use swaplab_apps::{Start, SERVICE};
 use swaplab_experiment::apps::AppSize;
-use swaplab_experiment::{Background, Compact, Experiment, Heap, Launches, Mib, Milliseconds, Services, Size, Span};
+use swaplab_experiment::{Background, Experiment, Heap, Launches, Mib, Milliseconds, Services, Size, Span};
 use swaplab_trace::launches::Launch;
 use swaplab_vocab::{AppId, Op};
 
@@ -96,7 +97,7 @@ fn a_collection_in_the_background_swaps_the_live_pages_in() {
         let mut phone = booted.phone();
         launch(&mut phone, 0, 0);
         launch(&mut phone, 2, 1);
-        phone.machine.compact(0, Compact::Anon);
+        phone.machine.compact(0, Compact::Anon, &Throttles::default(), None);
         launch(&mut phone, 20, 1);
         assert_eq!(swapped_in(&phone, 0), expected, "frozen after {freeze_after}");
         // It was collected once: nothing is allocated in the background.
@@ -116,7 +117,7 @@ fn allocation_in_front_after_a_resume_collects() {
         let mut phone = booted.phone();
         launch(&mut phone, 0, 0);
         launch(&mut phone, 2, 1);
-        phone.machine.compact(0, Compact::Anon);
+        phone.machine.compact(0, Compact::Anon, &Throttles::default(), None);
         launch(&mut phone, 20, 0);
         assert_eq!((phone.machine.record.launches[2].start, swapped_in(&phone, 0)), (Start::Resume, expected), "{rate} MiB a second");
     }
@@ -158,7 +159,7 @@ fn daemons_use_memory_of_the_system() {
         let booted = roomy(background);
         let mut phone = booted.phone();
         launch(&mut phone, 0, 0);
-        phone.machine.compact(SYSTEM, Compact::Anon);
+        phone.machine.compact(SYSTEM, Compact::Anon, &Throttles::default(), None);
         launch(&mut phone, 20, 0);
         assert_eq!(phone.machine.record.traffic.last().unwrap().swapped_in, expected);
     }

@@ -8,8 +8,9 @@ use crate::phone::run::PhoneRun;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::cell::Cell;
+use swaplab_apps::compaction::Compact;
 use swaplab_experiment::apps::Shared;
-use swaplab_experiment::{Background, Compact, Experiment, Heap, IoOrder, Mib, Prepage, Proactive, Services, Size, Span};
+use swaplab_experiment::{Background, Experiment, Heap, IoOrder, Mib, Prepage, Proactive, Services, Size, Span};
 use swaplab_swap::Medium;
 
 const SWAPS: [&str; 11] = [

@@ -13,10 +13,11 @@ mod writing;
 use super::machine::stays::Freed;
 use super::rows;
 use small::{booted, check, design, frames_in_use, models, only, rows_of, small, with};
+use swaplab_apps::compaction::Compact;
 use swaplab_apps::Start;
 use swaplab_experiment::apps::Shared;
 use swaplab_experiment::document::Row;
-use swaplab_experiment::{Apps, Background, Compact, Experiment, Launches, Mib, Prepage, Proactive, Size, Span};
+use swaplab_experiment::{Apps, Background, Experiment, Launches, Mib, Prepage, Proactive, Size, Span};
 
 #[test]
 fn every_invariant_holds_after_every_launch() {
