@@ -23,4 +23,9 @@ make -C "$source" O="$out" -j"${JOBS:-2}" Image modules >"$out/build.log" 2>&1 |
 mkdir -p "$out/swaplab"
 cp "$here"/driver/*.[ch] "$here"/driver/Makefile "$out/swaplab/"
 make -C "$out" M="$out/swaplab" modules >"$out/driver.log" 2>&1 || { cat "$out/driver.log" >&2; exit 1; }
+if grep -qx CONFIG_NUMA=y "$out/.config"; then	# for the selftest's comparison with demotion
+	mkdir -p "$out/slow_node"
+	cp "$here"/selftest/slow_node/slow_node.c "$here"/selftest/slow_node/Makefile "$out/slow_node/"
+	make -C "$out" M="$out/slow_node" modules >"$out/slow_node.log" 2>&1 || { cat "$out/slow_node.log" >&2; exit 1; }
+fi
 ls -l "$out/arch/arm64/boot/Image" "$out/swaplab/swaplab.ko"

@@ -195,7 +195,7 @@ int main(void)
 {
 	static const struct { const char *name; void (*run)(void); } tests[] = {
 		{ "devices", test_devices }, { "micro", test_micro }, { "stress", test_stress },
-		{ "promote", test_promote }, { "program", test_program },
+		{ "promote", test_promote }, { "demote", test_demote }, { "program", test_program },
 	};
 	const char *wanted, *ran = NULL;
 

@@ -78,6 +78,8 @@ run() { # NAME PROCESSORS CLOCK SEED WANTED SIZE
 	[ "$5" = passes ] || options="$options stop=1 panic_on_warn=1"
 	if CPUS=$2 PARALLEL=$parallel NVM_MIB=$nvm SECONDS_LIMIT=${SECONDS_LIMIT:-1800} "$here/run.sh" "$out" \
 		"test=stress need_direct=1 swaplab.nvm_direct=1 $options ${OPTIONS:-} seed=$4" >"$console" 2>&1; then
+		races=$(sed -n 's/.*KCSAN: data-race in //p' "$console" | tr -d '\r' | sort -u | paste -s -d ';' -)
+		[ -z "$races" ] || verdict="passes; data races elsewhere: $races"
 		[ "$5" = passes ] || { verdict="NOT CAUGHT"; bad=1; }
 	else
 		# Content or the kernel's own complaint catches a defect; a count or a timeout does not.

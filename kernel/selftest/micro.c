@@ -24,21 +24,24 @@ static volatile uint64_t *page_at(char *memory, long i)
 }
 
 /* All pages differ; 200 of their 512 words are random, so that zram has to compress them. */
-static void fill(char *memory, long pages)
+void fill(char *memory, long pages)
 {
 	for (long i = 0; i < pages; i++)
 		for (long k = 0; k < PAGE / 8; k++)
 			page_at(memory, i)[k] = k < 200 ? mix(i << 16 | k) : (uint64_t)i;
 }
 
-static void page_out(char *memory, long pages)
+/* Returns ns per page of MADV_PAGEOUT. */
+static double page_out(char *memory, long pages)
 {
 	long before = counter("/proc/vmstat", "pswpout");
+	uint64_t start = now_ns();
 	char bytes[32];
 	int fd;
 
 	if (madvise(memory, pages * PAGE, MADV_PAGEOUT))
 		fail("MADV_PAGEOUT");
+	start = now_ns() - start;
 	usleep(500000);		/* Write-back must not overlap with the measurement. */
 	/* Reclaim the pages that an asynchronous device has written, which are still in the swap cache. */
 	snprintf(bytes, sizeof(bytes), "%ld", pages * PAGE);
@@ -49,10 +52,11 @@ static void page_out(char *memory, long pages)
 	before = counter("/proc/vmstat", "pswpout") - before;
 	if (before < pages)
 		fail("only %ld of %ld pages were swapped out", before, pages);
+	return (double)start / pages;
 }
 
 /* Access one word of each page: write to write_percent of the pages, read the others. Returns ns per page. */
-static double touch(char *memory, long pages, unsigned int write_percent)
+double touch(char *memory, long pages, unsigned int write_percent)
 {
 	uint64_t start = now_ns(), found = 0, expected = 0;
 
@@ -94,7 +98,7 @@ void test_micro(void)
 	long pages = option("pages", 4096), maps, copies, refaults;
 	char *memory = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	double first_read, write_after_read, resident_read;
+	double away, first_read, write_after_read, resident_read;
 
 	set_up_swap();
 	join_group();
@@ -102,7 +106,7 @@ void test_micro(void)
 	fill(memory, pages);
 	/* The first round is a warm-up for the kernel's caches: swap maps, page tables, slabs. */
 	for (int round = 0; round < 2; round++) {
-		page_out(memory, pages);
+		away = page_out(memory, pages);
 		maps = counter("/proc/vmstat", "swap_direct_map");
 		copies = counter("/proc/vmstat", "swap_direct_copy");
 		refresh_counters();
@@ -122,8 +126,8 @@ void test_micro(void)
 		refaults = counter("/proc/vmstat", "workingset_refault_anon") - refaults;
 		resident_read = touch(memory, pages, 0);
 	}
-	printf("micro swap %s first_read %.0f write_after_read %.0f resident_read %.0f ns/page, mapped %ld copied %ld refaults %ld of %ld\n",
-	       swap, first_read, write_after_read, resident_read, maps, copies, refaults, pages);
+	printf("micro swap %s away %.0f first_read %.0f write_after_read %.0f resident_read %.0f ns/page, mapped %ld copied %ld refaults %ld of %ld\n",
+	       swap, away, first_read, write_after_read, resident_read, maps, copies, refaults, pages);
 	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
 		page_out(memory, pages);
 		printf("micro swap %s writes %u %% first_touch %.0f ns/page\n", swap, shares[i],

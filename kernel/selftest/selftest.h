@@ -37,9 +37,15 @@ void expect(bool holds, const char *what);
 /* Set page-cluster 0 and swappiness 100, and turn on swap to the device of the option swap=. */
 void set_up_swap(void);
 
+/* Fill pages that all differ, and of which zram has to compress a part. */
+void fill(char *memory, long pages);
+/* Access one word of each page: write to write_percent of them, read the others. Returns ns a page. */
+double touch(char *memory, long pages, unsigned int write_percent);
+
 void test_devices(void);
 void test_micro(void);
 void test_stress(void);
 void test_promote(void);
+void test_demote(void);
 
 #endif

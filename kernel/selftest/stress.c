@@ -6,8 +6,9 @@
  * be in use. Options: processes=, threads=, mb= (of each process), limit_mb=
  * (of the group), operations= (of each thread), swapoffs=, swapoff_after=
  * (pages swapped in or mapped since the last swapoff), seed=, need_direct=1,
- * zeros=1 (every fourth operation fills a block with zeros), stop=1 (the first
- * bad page turns the machine off).
+ * promote_ms= (scans for pages to promote, default none), zeros=1 (every
+ * fourth operation fills a block with zeros), stop=1 (the first bad page turns
+ * the machine off).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -161,6 +162,8 @@ void test_stress(void)
 	int status;
 
 	set_up_swap();
+	if (option("promote_ms", 0))
+		set_file("/proc/sys/vm/swap_direct_promote_ms", option_string("promote_ms", "0"));
 	snprintf(device, sizeof(device), "/dev/%s%s", swap, strcmp(swap, "zram") ? "" : "0");
 	join_group();
 	snprintf(limit, sizeof(limit), "%ldM", option("limit_mb", 48));
