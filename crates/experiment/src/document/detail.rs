@@ -1,6 +1,6 @@
 //! Details of a row that only one world has, for its own figures in the report.
 
-use super::row::Spread;
+use super::spread::Spread;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

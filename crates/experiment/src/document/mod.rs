@@ -4,12 +4,14 @@
 
 mod detail;
 mod row;
+mod spread;
 
 pub use detail::{
     AppRow, Calibration, Cdf, Daily, GaugeSample, KernelDetail, LifetimeShares, Lifetimes, MappedReads, MemoryDetail, PhoneDetail,
     ReplayDetail, StartSpread, Timeline, TimelineKill,
 };
-pub use row::{Classes, Energy, Kind, LaunchFigures, MediumUse, Memory, Paging, Row, SeedRow, Spread, Time, Wear};
+pub use row::{Classes, Energy, Kind, LaunchFigures, MediumUse, Memory, Paging, Row, SeedRow, Time, Wear};
+pub use spread::Spread;
 
 use crate::{Experiment, Scalar};
 use schemars::JsonSchema;
