@@ -170,21 +170,6 @@ def test_the_generated_trace_has_the_skew_it_promises(tmp_path: Path) -> None:
     assert found["single_access_ratio"] == pytest.approx(parameters["single_access_share_of_data"], abs=0.01)
 
 
-def test_tables_are_put_into_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "p").mkdir()
-    place = tmp_path / "p" / "README.md"
-    place.write_text("# P\n\ntext\n\n| claim | x |\n|---|---|\n| old | 1 |\n\n## After\nkept\n")
-    monkeypatch.setattr(papers, "folder", lambda: tmp_path)
-    claim = papers.Claim(paper="p", claim="c", published="1", ours=None, band=None, verdict="not-testable", why="w")
-    papers.write_table("p", "| claim |", papers.claim_table([claim]))
-    text = place.read_text()
-    assert "| c | 1 | - | not-testable | w |" in text and "old" not in text and text.endswith("\n\n## After\nkept\n")
-    papers.write_table("p", "## New", "## New\n\nrow\n")
-    assert place.read_text().endswith("kept\n\n## New\n\nrow\n")
-    papers.write_table("p", "## New", "## New\n\nother\n")
-    assert place.read_text().count("## New") == 1 and place.read_text().endswith("other\n")
-
-
 def test_a_conclusion_is_stated_only_if_it_holds_for_every_phone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three parameters of a phone with fixed figures: resumes hold, swap-out fails twice, and one
     phone has nothing to compare.
@@ -352,9 +337,3 @@ def test_the_section_about_the_kernel_has_the_phone_s_figures_of_the_first_table
     (tmp_path / name / "README.md").write_text(before + head + section.replace(figure, "stale"))
     papers_in_vm.refresh(name)
     assert (tmp_path / name / "README.md").read_text() == said
-
-
-def test_a_table_is_not_written_if_data_for_its_figures_is_missing() -> None:
-    claim = papers._judged("a2s", next(claim for claim in papers.expected("a2s").claim if claim.measure is not None), None)
-    with pytest.raises(BadInput, match="expected SWAPLAB_DATA"):
-        papers.claim_table([claim])

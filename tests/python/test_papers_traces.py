@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from swaplab import BadInput
-from swaplab.analysis import papers
+from swaplab.analysis import papers, papers_readme
 from swaplab.core.errors import NotSupported
 
 
@@ -47,13 +47,13 @@ def test_a_table_names_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     readme.write_text("Rows were computed from commit 36ad6c5. More.\n")
     monkeypatch.setattr(papers, "folder", lambda: tmp_path)
     with pytest.raises(NotSupported, match="written in a clone"):
-        papers.stamp("p")
-    monkeypatch.setattr(papers, "_commit", lambda: "abcdef0")
-    papers.stamp("p")
+        papers_readme.stamp("p")
+    monkeypatch.setattr(papers_readme, "_commit", lambda: "abcdef0")
+    papers_readme.stamp("p")
     assert readme.read_text() == "Rows were computed from commit abcdef0. More.\n"
     readme.write_text("nothing\n")
     with pytest.raises(BadInput, match="no sentence 'computed from commit'"):
-        papers.stamp("p")
+        papers_readme.stamp("p")
 
 
 def test_a_folder_without_traces_is_named(tmp_path: Path) -> None:
@@ -66,4 +66,4 @@ def test_a_table_may_lack_what_has_to_be_captured_first() -> None:
     captured = next(claim for claim in papers.expected("spo-clock").claim if claim.captured)
     claim = papers._judged("spo-clock", captured, None)
     assert claim.verdict == "not-testable" and claim.why.startswith(papers.NOT_CAPTURED)
-    assert f"| - | not-testable | {papers.NOT_CAPTURED}" in papers.claim_table([claim])
+    assert f"| - | not-testable | {papers.NOT_CAPTURED}" in papers_readme.claim_table([claim])

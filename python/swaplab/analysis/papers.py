@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import re
-import subprocess
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -318,61 +316,3 @@ def _judged(paper: str, claim: ExpectedClaim, measured: Measured | None) -> Clai
         why = f"{NOT_CAPTURED if claim.captured else NO_DATA}. {why}"
     ours = None if measured is None else measured.text
     return Claim(paper=paper, claim=claim.claim, published=claim.published, ours=ours, band=claim.band, verdict=judged, why=why)
-
-
-def claim_table(claims: Sequence[Claim]) -> str:
-    """Format the claims as a table of `papers/NAME/README.md`. Raises BadInput if data for a
-    claim's figure is missing on this machine.
-    """
-    missing = [claim for claim in claims if claim.why.startswith(NO_DATA)]
-    if missing:
-        raise BadInput(
-            f"{missing[0].paper}: '{missing[0].claim}': {NO_DATA}; expected SWAPLAB_DATA to name its folder before the table is written"
-        )
-    lines = [HEAD, "|---|---|---|---|---|"]
-    lines += [f"| {claim.claim} | {claim.published} | {claim.ours or '-'} | {claim.verdict} | {claim.why} |" for claim in claims]
-    return "\n".join(lines) + "\n"
-
-
-def write_table(name: str, head: str, text: str) -> None:
-    """Replace the part of the paper's README from `head` to the next heading by `text`; append it
-    if there is no such part.
-    """
-    place = folder() / name / "README.md"
-    old = place.read_text("utf-8")
-    start = old.find(f"\n{head}")
-    if start < 0:
-        place.write_text(f"{old.rstrip()}\n\n{text}", "utf-8")
-        return
-    end = old.find("\n## ", start + 1)
-    place.write_text(f"{old[: start + 1]}{text}" + ("" if end < 0 else old[end:]), "utf-8")
-
-
-#: The sentence of a README that names the commit of its tables.
-_COMMIT = re.compile(r"computed (?:with the model of|from) commit [0-9a-f]+(?:-dirty)?")
-
-
-def stamp(name: str) -> None:
-    """Put the commit of this checkout into the sentence of the paper's README that names the one
-    its tables are computed from.
-    """
-    place = folder() / name / "README.md"
-    text = place.read_text("utf-8")
-    if _COMMIT.search(text) is None:
-        raise BadInput(f"{place}: no sentence 'computed from commit'; expected one before the table")
-    place.write_text(_COMMIT.sub(f"computed from commit {_commit()}", text, count=1), "utf-8")
-
-
-def _commit() -> str:
-    """The commit, followed by `-dirty` where files that git knows are changed. Tables are what the
-    command writes, so they do not count.
-    """
-    run = partial(subprocess.run, cwd=folder(), check=True, capture_output=True, text=True)
-    try:
-        commit = run(["git", "rev-parse", "--short=7", "HEAD"]).stdout.strip()
-        changed = run(["git", "status", "--porcelain", "--untracked-files=no", "--", ":/", ":(exclude,top)papers/*/README.md"]).stdout
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise NotSupported(
-            f"{folder()}: {error}; tables name the commit that they are computed from, so they are written in a clone"
-        ) from None
-    return f"{commit}-dirty" if changed.strip() else commit

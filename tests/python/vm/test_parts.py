@@ -16,6 +16,7 @@ from swaplab.core.model import Devices
 from swaplab.worlds.kernel.configuration import Configuration, configurations
 from swaplab.worlds.result import Options
 from swaplab.worlds.vm import ab, apps, areas, cpio, driver, filesystem, guest, kernels, plan, reads, records, rows, runner, tools
+from swaplab.worlds.vm.tables import tables
 
 MIB = 1 << 20
 EXPERIMENT = """
@@ -344,7 +345,7 @@ def test_the_a_against_a_interval_of_each_design_is_reported() -> None:
 
 
 def test_tables_by_hand() -> None:
-    found = rows.tables([rows.Runs(of(), [outcome(10, 100)])])
+    found = tables([rows.Runs(of(), [outcome(10, 100)])])
     assert {name: frame.height for name, frame in found.items()} == {"launches": 3, "timeline": 3, "kills": 1}
     second = found["launches"].row(1, named=True)
     assert (second["app"], second["start"], second["ready_ns"], second["ready_without_kswapd_ns"]) == ("mail", "resume", 10**7, 10**7 - 2)

@@ -12,7 +12,8 @@ from swaplab.analysis import ablation as ablated
 from swaplab.analysis import papers as of_papers
 from swaplab.analysis import papers_in_vm
 from swaplab.analysis import sensitivity as varied
-from swaplab.analysis.papers import Claims, claim_table, stamp, write_table
+from swaplab.analysis.papers import Claims
+from swaplab.analysis.papers_readme import claim_table, stamp, write_table
 from swaplab.cli import options as o
 from swaplab.cli.progress import bar
 from swaplab.core.errors import BadInput

@@ -19,6 +19,7 @@ from swaplab.worlds.vm.areas import area_of
 from swaplab.worlds.vm.guest import Outcome
 from swaplab.worlds.vm.kernels import Kernel
 from swaplab.worlds.vm.rows import Runs
+from swaplab.worlds.vm.tables import tables
 
 KEY = "vm"
 #: The guests of a point run concurrently under this process, which ends all of them when it is
@@ -53,7 +54,7 @@ def run(points: list[Experiment], options: Options) -> WorldResult:
         key: text for of in todo for key, text in versions(of.experiment.run.vm, kernels_by_name[of.experiment.run.vm.kernel]).items()
     }
     if options.tables:
-        result.tables = rows.tables(done)
+        result.tables = tables(done)
         result.files = files_by_run("ftrace", [(runs.of.design.name, [outcome.text for outcome in runs.outcomes]) for runs in done])
         result.files |= files_by_run("samples", [(runs.of.design.name, _recordings(runs)) for runs in done])
     return result
