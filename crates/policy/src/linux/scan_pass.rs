@@ -132,6 +132,7 @@ impl ScanPass {
 
     /// Whether the reclaimer is done after this pass, because it has reached its goal or has failed
     /// at the last priority.
+    #[inline]
     pub fn is_done(&self) -> bool {
         let lowest = u32::from(self.newest && self.is_background());
         self.priority == lowest || !self.is_background() && self.reclaimed_in_all >= self.goal()
@@ -168,6 +169,7 @@ impl ScanPass {
 
     /// The list of the next page to scan: its kind, and whether it is the active one. `None` when
     /// the pass is over.
+    #[inline]
     pub fn next(&mut self) -> Option<(usize, bool)> {
         while self.batch == 0 {
             self.list += 1;
@@ -191,16 +193,19 @@ impl ScanPass {
     }
 
     /// Whether the current batch of a list has been scanned.
+    #[inline]
     pub fn ends_batch(&self) -> bool {
         self.batch == 0
     }
 
     /// Note that an inactive page was scanned.
+    #[inline]
     pub fn note_scanned(&mut self) {
         self.scanned += 1;
     }
 
     /// Note that the scanned page was reclaimed.
+    #[inline]
     pub fn note_reclaimed(&mut self) {
         self.reclaimed += 1;
         self.reclaimed_in_all += 1;

@@ -28,6 +28,7 @@ impl Tally {
 
     /// Whether the refault rate is at most that of the setpoint, each weighed by its gain. True
     /// also if there are too few refaults to tell.
+    #[inline]
     fn within(&self, gain: f64, setpoint: &Tally, setpoint_gain: f64) -> bool {
         let totals = [setpoint, self].map(|t| t.total.iter().sum::<f64>());
         self.refaults() < FEW || self.refaults() * (totals[0] + FEW) * setpoint_gain <= (setpoint.refaults() + 1.0) * totals[1] * gain
@@ -70,6 +71,7 @@ impl Tiers {
 
     /// The highest tier that is not protected. A tier is evictable if its refault rate is at most
     /// twice that of the lowest.
+    #[inline]
     pub fn highest_evictable(&self, kind: usize) -> usize {
         let tallies = &self.tally[kind];
         (1..self.count).find(|tier| !tallies[*tier].within(2.0, &tallies[0], 1.0)).unwrap_or(self.count) - 1
