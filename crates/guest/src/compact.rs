@@ -16,24 +16,13 @@ use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Mutex;
 use std::time::Duration;
-use swaplab_apps::compaction::{Advice, Usage};
+use swaplab_apps::compaction::Advice;
 use swaplab_vocab::AppId;
 
 /// Interval at which apps are looked at.
 const PERIOD: Duration = Duration::from_millis(100);
 /// Most bytes that one system call is about.
 const BATCH: u64 = 1 << 20;
-
-/// How long an app has been cached, and its compactions.
-#[derive(Clone, Copy, Default)]
-pub struct Cached {
-    /// When the app was first seen as cached; `None` if it is not cached.
-    since_ns: Option<u64>,
-    /// Whether it was looked at for compaction since then.
-    done: bool,
-    /// Its process and memory after its last compaction.
-    last: Option<(u32, Usage)>,
-}
 
 /// An app that is due.
 struct Due {

@@ -6,6 +6,7 @@
 //! other lines are the kernel's.
 
 mod app;
+mod cached;
 mod cgroup;
 mod compact;
 mod counters;

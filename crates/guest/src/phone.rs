@@ -1,7 +1,7 @@
 //! The state that the launcher and the killer share: the live apps, the importance of each, and
 //! their processes.
 
-use crate::compact::Cached;
+use crate::cached::Cached;
 use crate::counters::now_ns;
 use crate::plan::Plan;
 use crate::proc;

@@ -193,13 +193,11 @@ impl ScanPass {
     }
 
     /// Whether the current batch of a list has been scanned.
-    #[inline]
     pub fn ends_batch(&self) -> bool {
         self.batch == 0
     }
 
     /// Note that an inactive page was scanned.
-    #[inline]
     pub fn note_scanned(&mut self) {
         self.scanned += 1;
     }

@@ -49,6 +49,7 @@ use record::{Counts, Reason, Record};
 use rules::Rules;
 use senders::{Outgoing, Sender};
 use std::sync::Arc;
+use swaplab_apps::compaction::{Advice, Compact, Throttles, Usage};
 use swaplab_policy::{bits, FreePages, Reclaimer};
 use swaplab_vocab::{AppId, BadInput, Nanos, Op, PageId, Result};
 
@@ -117,6 +118,34 @@ impl Machine {
             counts: &self.counts,
             exit_ns: self.rules.exit_ns,
         }
+    }
+
+    /// Compact a cached app. `last` is its memory after its last compaction; returns that of this
+    /// one, or `last` if there is none.
+    pub fn compact(&mut self, app: AppId, kinds: Compact, throttles: &Throttles, last: Option<Usage>) -> Option<Usage> {
+        let usage = |of: &Machine| compact::usage(app, &of.frames, &of.apps, of.record.page_bytes);
+        let (anon, file) = kinds.advice(throttles, &usage(self), last.as_ref(), self.swap.free_share());
+        if (anon, file) == (Advice::Nothing, Advice::Nothing) {
+            return last;
+        }
+        let pages = self.apps.layout.of(app).clone();
+        // Without swap the kernel does not page out anonymous pages.
+        if self.swap.exists {
+            pages.anon.for_each(|page| self.follow(anon, page));
+        }
+        pages.file.for_each(|page| self.follow(file, page));
+        Some(usage(self))
+    }
+
+    fn follow(&mut self, advice: Advice, page: PageId) {
+        if advice == Advice::Nothing || !self.frames.pages.is_resident(page) {
+            return;
+        }
+        match advice {
+            Advice::PageOut => self.frames.release(page),
+            _ => self.frames.make_cold(page),
+        }
+        self.write_back_released();
     }
 
     /// Evict the pages that the policy has released, if any.
