@@ -46,16 +46,17 @@ pub struct DirectEvictor {
     /// Ranges that were released while another thread had the world locked: their gates are still
     /// `Held`.
     pub unsynced: Vec<PageRange>,
+    /// Number of times that a writer waited for held memory since the last stop.
+    pub waits: u32,
 }
 
 impl DirectEvictor {
     pub fn new(uffd: Uffd, file: OwnedFd, map: PageMap, protect: bool) -> DirectEvictor {
-        let me = rustix::process::pidfd_open(rustix::process::getpid(), rustix::process::PidfdFlags::empty()).ok();
         DirectEvictor {
             uffd,
             file,
             map,
-            me,
+            me: memory::own_pidfd(),
             protect,
             keep_holding: false,
             runs: Vec::new(),
@@ -63,6 +64,7 @@ impl DirectEvictor {
             stopped: Vec::new(),
             lifted: Vec::new(),
             unsynced: Vec::new(),
+            waits: 0,
         }
     }
 

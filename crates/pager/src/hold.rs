@@ -10,6 +10,9 @@ use crate::world::bit::PAGED;
 use crate::world::{Gate, World};
 use crate::CHUNK;
 
+/// Bounds the memory that one wait opens to 2^20 chunks.
+const MOST_DOUBLINGS: u32 = 20;
+
 impl DirectEvictor {
     /// Hold writers to all evictable memory that is mapped from the file, until
     /// [`release_writers`](DirectEvictor::release_writers).
@@ -19,6 +22,7 @@ impl DirectEvictor {
     /// gates.
     pub fn stop_writers(&mut self, world: &mut World) {
         self.sync_gates(world);
+        self.waits = 0;
         // Protect the ranges with the latest writes first: they are the likeliest to be written
         // next.
         for range in std::mem::take(&mut self.lifted).into_iter().rev() {
@@ -77,29 +81,36 @@ impl DirectEvictor {
         }
     }
 
-    /// Lift the protection of the held run around `page`, within its chunk, and wake the threads
-    /// that wait to write to it.
+    /// Lift the protection of held memory around `page`, and wake the threads that wait to write
+    /// to it: of one chunk at the first call after a stop, of twice as many chunks at each further
+    /// one. So a program that writes all over its memory waits a few times in a round, not once for
+    /// each chunk. A program that writes in few places leaves the rest protected.
     ///
-    /// The run stays writable until the next round. So one call admits at most a chunk of new DRAM
-    /// pages, and the next stop only has to protect the ranges that were opened. Without `world`,
-    /// only `page` is opened.
+    /// This memory stays writable until the next round, and the next stop only has to protect what
+    /// was opened. Without `world`, only `page` is opened.
     pub fn allow_write(&mut self, world: Option<&mut World>, page: usize) {
-        let chunk = page / CHUNK * CHUNK..(page / CHUNK + 1) * CHUNK;
-        let range = match world {
+        let one = page..page + 1;
+        let mut opened = Vec::from([one.clone()]);
+        match world {
             Some(world) => {
-                held_runs(world, chunk).into_iter().find(|run| run.contains(&page)).inspect(|run| world.gates.set(run.clone(), Gate::Open))
+                let pages = CHUNK << self.waits.min(MOST_DOUBLINGS);
+                self.waits += 1;
+                let around = held_runs(world, page / pages * pages..(page / pages + 1) * pages);
+                if around.iter().any(|run| run.contains(&page)) {
+                    around.iter().for_each(|run| world.gates.set(run.clone(), Gate::Open));
+                    opened = around;
+                }
             }
-            None => {
-                self.unsynced.push(page..page + 1);
-                None
-            }
-        };
-        let range = range.unwrap_or(page..page + 1);
-        if self.uffd.protect(addresses(&range), false).is_err() {
-            let _ = self.uffd.protect(page * PAGE..(page + 1) * PAGE, false);
+            None => self.unsynced.push(one),
         }
-        let _ = self.uffd.wake(addresses(&range));
-        self.lifted.push(range);
+        for range in opened {
+            if self.uffd.protect(addresses(&range), false).is_err() {
+                // The program has mapped something else into the range meanwhile.
+                let _ = self.uffd.protect(page * PAGE..(page + 1) * PAGE, false);
+            }
+            let _ = self.uffd.wake(addresses(&range));
+            self.lifted.push(range);
+        }
     }
 
     /// Release all held ranges, once the program has a single thread again.

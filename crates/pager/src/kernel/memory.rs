@@ -157,6 +157,11 @@ pub unsafe fn drop_pages(range: Bytes) -> Result<()> {
     unsafe { mm::madvise(range.start as *mut c_void, range.len(), mm::Advice::LinuxDontNeed) }
 }
 
+/// A pidfd of this process, for [`drop_many`].
+pub fn own_pidfd() -> Option<OwnedFd> {
+    rustix::process::pidfd_open(rustix::process::getpid(), rustix::process::PidfdFlags::empty()).ok()
+}
+
 /// Do [`drop_pages`] for many ranges, with one system call per 64 ranges (`process_madvise` on the
 /// own process, Linux 6.13) if `me`, the process's own pidfd, is given and the kernel supports it.
 ///
