@@ -8,7 +8,7 @@
 //!
 //! A chunk is registered at its first eviction. Until then the kernel alone handles its faults.
 
-use crate::kernel::memory;
+use crate::kernel::memory::{self, Bytes};
 use crate::kernel::pagemap::{PageMap, Where};
 use crate::kernel::uffd::{Fault, Uffd, Watch};
 use crate::kernel::PAGE;
@@ -19,18 +19,22 @@ use crate::store::PageBytes;
 use crate::world::bit::*;
 use crate::world::{Backing, Gate, World};
 use crate::CHUNK;
+use rustix::fd::OwnedFd;
 use rustix::io::{Errno, Result};
 use swaplab_vocab::Op;
 
 pub struct CopyEvictor {
     pub uffd: Uffd,
     map: PageMap,
+    /// A pidfd of this process for `process_madvise`; `None` if the kernel has no pidfds.
+    me: Option<OwnedFd>,
     present: Vec<PageRange>,
+    drops: Vec<Bytes>,
 }
 
 impl CopyEvictor {
     pub fn new(uffd: Uffd, map: PageMap) -> CopyEvictor {
-        CopyEvictor { uffd, map, present: Vec::new() }
+        CopyEvictor { uffd, map, me: memory::own_pidfd(), present: Vec::new(), drops: Vec::new() }
     }
 
     /// Evict `victims`, which are ascending pages of one chunk. Returns the number of evicted
@@ -58,6 +62,7 @@ impl CopyEvictor {
         let bytes = addresses(&window);
         self.uffd.protect(bytes.clone(), true)?;
         self.present.clear();
+        self.drops.clear();
         let present = &mut self.present;
         // Read only pages that are present: an access to a missing page would wait for this thread
         // itself.
@@ -78,8 +83,10 @@ impl CopyEvictor {
             let content = unsafe { &*(address as *const PageBytes) };
             match store.swap_out(page, world.state[page] & CLEAN == 0, content, world.stats) {
                 Ok(moved) => {
-                    // SAFETY: the store has the content.
-                    let _ = unsafe { memory::drop_pages(address..address + PAGE) };
+                    match self.drops.last_mut() {
+                        Some(run) if run.end == address => run.end += PAGE,
+                        _ => self.drops.push(address..address + PAGE),
+                    }
                     world.state[page] = world.state[page] & !CLEAN | OUT | SLOT;
                     world.note(What::Evict, page..page + 1);
                     gone += 1;
@@ -92,6 +99,8 @@ impl CopyEvictor {
                 }
             }
         }
+        // SAFETY: the store has the content, and nobody writes to it inside the window.
+        let _ = unsafe { memory::drop_many(self.me.as_ref(), &self.drops) };
         // Clean pages stay protected. A writer that waits on one has sent a fault message, which is
         // served after the window is closed.
         let clean = |page: usize| world.state[page] & CLEAN != 0;

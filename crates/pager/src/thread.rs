@@ -66,15 +66,6 @@ pub struct Seen {
 impl PagerThread {
     pub fn run(mut self, shared: &Shared) {
         while !shared.stop.load(Ordering::Acquire) {
-            let guess = self.seen.dram + self.growth(shared);
-            let trigger = self.trigger();
-            // Below the trigger, growth by a sixteenth of the budget also starts a round, to update
-            // the peak and close the gates.
-            let due = guess >= trigger || (guess > self.budget / 2 && guess > self.seen.peak + self.budget / 16);
-            let requested = shared.census_wanted.load(Ordering::Acquire) > shared.census_done.load(Ordering::Relaxed);
-            if due || requested {
-                self.round(shared);
-            }
             if let Some(mut world) = shared.lock_soon() {
                 self.watch_threads(&mut world);
                 self.tethers.tend(&mut world);
@@ -83,7 +74,16 @@ impl PagerThread {
                 }
             }
             give_up_rights(shared);
-            let headroom = (self.budget - self.surge).saturating_sub(self.seen.dram + self.growth(shared));
+            let mut guess = self.seen.dram + self.growth(shared);
+            // Below the trigger, growth by a sixteenth of the budget also starts a round, to update
+            // the peak and close the gates.
+            let due = guess >= self.trigger() || (guess > self.budget / 2 && guess > self.seen.peak + self.budget / 16);
+            let requested = shared.census_wanted.load(Ordering::Acquire) > shared.census_done.load(Ordering::Relaxed);
+            if due || requested {
+                self.round(shared);
+                guess = self.seen.dram + self.growth(shared);
+            }
+            let headroom = (self.budget - self.surge).saturating_sub(guess);
             self.serve(shared, (headroom as u64 * FASTEST_FAULT_NS).clamp(if self.seen.futile { 5_000_000 } else { 50_000 }, 10_000_000));
         }
     }
