@@ -27,7 +27,8 @@ pub struct ClockDwfPolicy {
     /// Turns of the hand in which the page was written, minus turns in which it was not.
     writes: Vec<u8>,
     share: f64,
-    frames: usize,
+    /// Frames of the written ring.
+    most_written: usize,
     scanned: u64,
 }
 
@@ -46,10 +47,15 @@ impl Describe for ClockDwfPolicy {
             referenced: vec![false; setup.pages],
             writes: vec![0; setup.pages],
             share: params.number("written"),
-            frames: setup.frames,
+            most_written: written_frames(setup.frames, params.number("written")),
             scanned: 0,
         })
     }
+}
+
+/// Frames of the written ring, of `frames` in all.
+fn written_frames(frames: usize, share: f64) -> usize {
+    (frames as f64 * share) as usize
 }
 
 impl ClockDwfPolicy {
@@ -71,7 +77,7 @@ impl ClockDwfPolicy {
     }
 
     fn enter_written(&mut self) {
-        if self.lists.len(WRITTEN) > (self.frames as f64 * self.share) as usize {
+        if self.lists.len(WRITTEN) > self.most_written {
             self.fall_back();
         }
     }
@@ -118,7 +124,7 @@ impl Policy for ClockDwfPolicy {
     }
 
     fn resize(&mut self, frames: usize) {
-        self.frames = frames;
+        self.most_written = written_frames(frames, self.share);
     }
 
     fn scanned(&self) -> u64 {
