@@ -26,6 +26,7 @@ mod region;
 mod rehome;
 pub mod reservations;
 mod rest;
+mod round;
 mod runs;
 mod shared;
 mod shown;

@@ -195,9 +195,12 @@ fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
         budget,
         frames,
         victims: Vec::new(),
+        waiting: Vec::new(),
         seen,
         surge: budget / 8,
         rest: Rest::begin(0),
+        stopped: false,
+        scattered: false,
         full: false,
     })
 }

@@ -1,5 +1,6 @@
 //! The pager thread. Its descriptors are in a table of its own, so the program can neither close
-//! nor see them. It blocks all signals. It never writes to managed memory.
+//! nor see them. It blocks all signals. It never writes to managed memory. What it does in a round is
+//! in `round.rs`.
 
 use crate::census::Census;
 use crate::copying::CopyEvictor;
@@ -8,15 +9,14 @@ use crate::gate;
 use crate::kernel::pagemap::PageMap;
 use crate::kernel::uffd::{Fault, Uffd};
 use crate::kernel::PAGE;
-use crate::rest::{cpu_time, Rest};
+use crate::rest::Rest;
 use crate::shared::Shared;
-use crate::stats::{add, set};
+use crate::stats::set;
 use crate::tether::Tethers;
 use crate::world::bit::PAGED;
-use crate::world::{Backing, World};
+use crate::world::World;
 use crate::{account, CHUNK};
 use rustix::fd::OwnedFd;
-use rustix::io::{Errno, Result};
 use std::sync::atomic::Ordering;
 
 pub enum Evictor {
@@ -38,8 +38,14 @@ pub struct PagerThread {
     pub budget: usize,
     pub frames: usize,
     pub victims: Vec<usize>,
+    /// Faults that were read and not resolved yet, the oldest first.
+    pub waiting: Vec<Fault>,
     pub seen: Seen,
     pub rest: Rest,
+    /// Whether this round has stopped the writers to all memory that is mapped from the file.
+    pub stopped: bool,
+    /// Whether the last round had victims in memory that is mapped from the file.
+    pub scattered: bool,
     /// Decaying maximum of the pages by which recent rounds exceeded their trigger.
     pub surge: usize,
     /// Whether the store had no room for a victim of this round (before its evictions: of the last
@@ -51,16 +57,16 @@ pub struct PagerThread {
 /// due.
 #[derive(Default)]
 pub struct Seen {
-    dram: usize,
-    anonymous: usize,
-    unmanaged: account::Unmanaged,
-    faults: usize,
+    pub dram: usize,
+    pub anonymous: usize,
+    pub unmanaged: account::Unmanaged,
+    pub faults: usize,
     /// Pages of the gates opened since, which the program may fill without another fault to the
     /// pager.
-    promised: usize,
-    peak: usize,
+    pub promised: usize,
+    pub peak: usize,
     /// Whether the last round evicted nothing although it should: wait longer before the next one.
-    futile: bool,
+    pub futile: bool,
 }
 
 impl PagerThread {
@@ -90,17 +96,17 @@ impl PagerThread {
 
     /// Number of pages in DRAM at which a round begins: the budget less half of the reserve, or
     /// less `surge` if that is more.
-    fn trigger(&self) -> usize {
+    pub fn trigger(&self) -> usize {
         (self.frames + (self.budget - self.frames) / 2).min(self.budget - self.surge)
     }
 
     /// Frames that the policy keeps free in addition to its reserve, so that the trigger is not
     /// reached again at once.
-    fn kept_free(&self) -> usize {
+    pub fn kept_free(&self) -> usize {
         (self.frames + (self.budget - self.frames) / 2) - self.trigger()
     }
 
-    fn uffd(&self) -> &Uffd {
+    pub fn uffd(&self) -> &Uffd {
         match &self.evictor {
             Evictor::Copying(evictor) => &evictor.uffd,
             Evictor::Direct(evictor) => &evictor.uffd,
@@ -109,19 +115,27 @@ impl PagerThread {
 
     /// Serve pending faults. If there are none, wait for faults for at most `nap` nanoseconds.
     fn serve(&mut self, shared: &Shared, nap: u64) {
-        let mut faults = [None; 16];
-        if self.uffd().faults(&mut faults) == 0 {
+        self.read_faults();
+        if self.waiting.is_empty() {
             self.rest = Rest::begin(nap);
             self.uffd().wait(nap);
-            self.uffd().faults(&mut faults);
+            self.read_faults();
         }
-        for fault in faults.into_iter().flatten() {
+        while !self.waiting.is_empty() {
+            let fault = self.waiting.remove(0);
             if fault.protected {
                 self.allow_write(shared, fault);
             } else {
                 self.open_gate(shared, fault);
             }
         }
+    }
+
+    /// Add pending faults to `waiting`.
+    pub fn read_faults(&mut self) {
+        let mut faults = [None; 16];
+        self.uffd().faults(&mut faults);
+        self.waiting.extend(faults.into_iter().flatten());
     }
 
     /// Resolve a write to a protected page.
@@ -152,7 +166,11 @@ impl PagerThread {
         }
         let closed = |world: &World| gate::is_closed(world, page);
         if shared.lock_soon().is_some_and(|world| closed(&world)) && self.seen.dram + self.growth(shared) + CHUNK > self.budget {
+            // The round opens the gate as soon as there is room.
+            self.waiting.insert(0, fault);
             self.round(shared);
+            let Some(left) = self.waiting.iter().position(|waiting| *waiting == fault) else { return };
+            self.waiting.remove(left);
         }
         match shared.lock_soon() {
             Some(mut world) if closed(&world) => self.seen.promised += gate::open(self.uffd(), &mut world, page),
@@ -163,7 +181,7 @@ impl PagerThread {
     /// Estimate the growth of managed memory in DRAM since the last census, in pages: the growth of
     /// the kernel's count of anonymous memory, but at most the number of page faults and at least
     /// `promised`.
-    fn growth(&self, shared: &Shared) -> usize {
+    pub fn growth(&self, shared: &Shared) -> usize {
         let faults = faults();
         set(&shared.stats.faults, faults);
         let faulted = faults.saturating_sub(self.seen.faults);
@@ -176,27 +194,8 @@ impl PagerThread {
         grown.min(faulted).max(self.seen.promised)
     }
 
-    fn anonymous(&self) -> usize {
+    pub fn anonymous(&self) -> usize {
         account::anonymous_pages(&self.statm)
-    }
-
-    /// Take a census and evict its victims.
-    fn round(&mut self, shared: &Shared) {
-        let requested = shared.census_wanted.load(Ordering::Acquire);
-        let all = requested > shared.census_done.load(Ordering::Relaxed);
-        self.victims.clear();
-        // Stop the writers only if the round will evict.
-        let stops = self.seen.dram + self.growth(shared) > self.frames - self.kept_free();
-        if stops {
-            self.stop_writers(shared);
-            if let Some(mut world) = shared.lock_soon() {
-                gate::close(self.uffd(), &mut world);
-            }
-        }
-        self.evict_due(shared, requested, all);
-        if let Evictor::Direct(evictor) = &mut self.evictor {
-            evictor.release_writers(shared.world.try_lock().ok().as_deref_mut());
-        }
     }
 
     /// Keep writers held between rounds while the program has several threads.
@@ -211,109 +210,6 @@ impl PagerThread {
             (false, true) => evictor.release_all_writers(world),
             _ => (),
         }
-    }
-
-    fn stop_writers(&mut self, shared: &Shared) {
-        let Evictor::Direct(evictor) = &mut self.evictor else { return };
-        if !evictor.protect {
-            return;
-        }
-        if evictor.keep_holding && shared.world.try_lock().is_err() {
-            evictor.protect_lifted();
-        }
-        if let Some(mut world) = shared.lock_soon() {
-            evictor.stop_writers(&mut world);
-        }
-    }
-
-    fn evict_due(&mut self, shared: &Shared, requested: u64, all: bool) {
-        let (anonymous, faults) = (self.anonymous(), faults());
-        let dram = {
-            let Some(mut world) = shared.lock_soon() else { return };
-            match self.census.take(&mut world, all, self.kept_free(), &mut self.victims) {
-                Ok(dram) => dram,
-                // The mapping changed during the scan: retry in the next round.
-                Err(_) => self.seen.dram,
-            }
-        };
-        if self.rest.overslept() {
-            shared.stats.late_peak_bytes.fetch_max((dram.saturating_sub(self.budget) * PAGE) as u64, Ordering::Relaxed);
-        }
-        // Pages that arrived while the writers were being stopped raise the surge at once; without
-        // new ones it decays.
-        let late = dram.saturating_sub(self.trigger()) * 5 / 4;
-        self.surge = late.max(self.surge - self.surge.div_ceil(64)).min(self.budget / 2);
-        // With a full store, keep the policy's order: in order of addresses, two pages that one
-        // instruction needs could evict each other forever.
-        let was_full = std::mem::take(&mut self.full);
-        if !was_full {
-            self.victims.sort_unstable();
-        }
-        let mut gone = 0;
-        let victims = std::mem::take(&mut self.victims);
-        for group in victims.chunk_by(|a, b| a / CHUNK == b / CHUNK && a < b) {
-            let Some(mut world) = shared.lock_soon() else { return };
-            if world.forks.evictions_paused || (was_full && self.full) {
-                break;
-            }
-            match self.evict(&mut world, group) {
-                Ok(n) => gone += n,
-                Err(Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::IO) => self.full = true,
-                Err(_) => (), // These pages stay in DRAM until the next census.
-            }
-        }
-        self.victims = victims;
-        let left = dram.saturating_sub(gone);
-        let (peak, futile) = (self.seen.peak.max(dram), gone == 0 && left > self.frames);
-        self.seen = Seen { dram: left, anonymous: anonymous.saturating_sub(gone), faults, promised: 0, peak, futile, ..self.seen };
-        let Some(mut world) = shared.lock_soon() else { return };
-        if left > self.budget / 2 {
-            gate::close(self.uffd(), &mut world);
-        }
-        if let Some(record) = &mut world.record {
-            record.flush();
-        }
-        self.take_account(&world, dram, anonymous, gone, all);
-        self.note(&mut world, left);
-        shared.exhausted.store(world.exhausted, Ordering::Relaxed);
-        shared.census_done.store(requested, Ordering::Release);
-    }
-
-    fn evict(&mut self, world: &mut World, group: &[usize]) -> Result<usize> {
-        match &mut self.evictor {
-            Evictor::Direct(evictor) => evictor.evict(world, group),
-            Evictor::Copying(evictor) => evictor.evict(world, group),
-        }
-    }
-
-    /// Update the three counts of anonymous memory. Unmanaged memory is only scanned if the
-    /// difference of the other two has changed.
-    fn take_account(&mut self, world: &World, dram: usize, anonymous: usize, gone: usize, all: bool) {
-        let rest = anonymous.saturating_sub(dram);
-        if all || rest.abs_diff(self.seen.unmanaged.all) > (rest / 128).max(32) {
-            self.seen.unmanaged = account::unmanaged_pages(&mut self.elsewhere, world).unwrap_or(self.seen.unmanaged);
-        }
-        account::note(world.stats, dram, self.seen.unmanaged, anonymous);
-        account::note(world.stats, dram.saturating_sub(gone), self.seen.unmanaged, anonymous.saturating_sub(gone));
-    }
-
-    fn note(&mut self, world: &mut World, dram: usize) {
-        let stats = world.stats;
-        add(&stats.rounds, 1);
-        set(&stats.pager_cpu_ns, cpu_time().as_nanos() as usize);
-        let (memory, flash) = match (&self.evictor, &mut world.backing) {
-            (Evictor::Direct(evictor), _) => (rustix::fs::fstat(&evictor.file).map_or(0, |s| s.st_blocks as u64 * 512), 0),
-            (_, Backing::Copying(store)) => store.bytes(),
-            _ => (0, 0),
-        };
-        set(&stats.nvm_bytes, memory as usize);
-        set(&stats.flash_bytes, flash as usize);
-        if self.full {
-            add(&stats.store_full, 1);
-        }
-        // The program gets no more memory once the store is full and DRAM holds twice the budget.
-        let stop = self.full && dram > 2 * self.budget;
-        world.exhausted = stop || (world.exhausted && dram > self.budget);
     }
 }
 

@@ -82,7 +82,7 @@ pub enum Watch {
 }
 
 /// A fault that a thread waits for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fault {
     pub address: usize,
     pub write: bool,

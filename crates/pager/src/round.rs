@@ -1,0 +1,182 @@
+//! One round of the pager thread: a census, its evictions, and the account of both.
+
+use crate::account;
+use crate::gate;
+use crate::kernel::PAGE;
+use crate::rest::cpu_time;
+use crate::shared::Shared;
+use crate::stats::{add, set};
+use crate::thread::{faults, Evictor, PagerThread, Seen};
+use crate::world::bit::PAGED;
+use crate::world::{Backing, World};
+use crate::CHUNK;
+use rustix::io::{Errno, Result};
+use std::sync::atomic::Ordering;
+
+impl PagerThread {
+    /// Take a census and evict its victims.
+    pub fn round(&mut self, shared: &Shared) {
+        let requested = shared.census_wanted.load(Ordering::Acquire);
+        let all = requested > shared.census_done.load(Ordering::Relaxed);
+        self.victims.clear();
+        self.stopped = false;
+        // Stop the writers and close the gates only if the round will evict. Where the last round
+        // evicted fresh memory only, this one is expected to do so, too.
+        if self.seen.dram + self.growth(shared) > self.frames - self.kept_free() {
+            if self.scattered || self.holds_writers() {
+                self.stop_writers(shared);
+            }
+            if let Some(mut world) = shared.lock_soon() {
+                gate::close(self.uffd(), &mut world);
+            }
+        }
+        self.evict_due(shared, requested, all);
+        if let Evictor::Direct(evictor) = &mut self.evictor {
+            evictor.release_writers(shared.world.try_lock().ok().as_deref_mut());
+        }
+    }
+
+    /// Whether writers are held between rounds. A stop then only has to protect what was opened since.
+    fn holds_writers(&self) -> bool {
+        matches!(&self.evictor, Evictor::Direct(evictor) if evictor.keep_holding)
+    }
+
+    fn stop_writers(&mut self, shared: &Shared) {
+        self.stopped = true;
+        let Evictor::Direct(evictor) = &mut self.evictor else { return };
+        if !evictor.protect {
+            return;
+        }
+        if evictor.keep_holding && shared.world.try_lock().is_err() {
+            evictor.protect_lifted();
+        }
+        if let Some(mut world) = shared.lock_soon() {
+            evictor.stop_writers(&mut world);
+        }
+    }
+
+    fn evict_due(&mut self, shared: &Shared, requested: u64, all: bool) {
+        let (anonymous, faults, promised) = (self.anonymous(), faults(), self.seen.promised);
+        let dram = {
+            let Some(mut world) = shared.lock_soon() else { return };
+            match self.census.take(&mut world, all, self.kept_free(), &mut self.victims) {
+                Ok(dram) => dram,
+                // The mapping changed during the scan: retry in the next round.
+                Err(_) => self.seen.dram,
+            }
+        };
+        if self.rest.overslept() {
+            shared.stats.late_peak_bytes.fetch_max((dram.saturating_sub(self.budget) * PAGE) as u64, Ordering::Relaxed);
+        }
+        // Pages that arrived while the writers were being stopped raise the surge at once; without
+        // new ones it decays.
+        let late = dram.saturating_sub(self.trigger()) * 5 / 4;
+        self.surge = late.max(self.surge - self.surge.div_ceil(64)).min(self.budget / 2);
+        // With a full store, keep the policy's order: in order of addresses, two pages that one
+        // instruction needs could evict each other forever.
+        let was_full = std::mem::take(&mut self.full);
+        if !was_full {
+            self.victims.sort_unstable();
+        }
+        let mut gone = 0;
+        let mut scattered = false;
+        let victims = std::mem::take(&mut self.victims);
+        for group in victims.chunk_by(|a, b| a / CHUNK == b / CHUNK && a < b) {
+            // Now, because evictions have decreased the count since.
+            let now = (dram + self.anonymous()).saturating_sub(anonymous);
+            self.open_gates(shared, now + self.seen.promised - promised);
+            // Fresh chunks have windows of their own. One window over all memory that is mapped from
+            // the file is only needed for scattered victims in it, or before copies on write could
+            // use up the reserve.
+            scattered |= shared.lock_soon().is_some_and(|world| group.iter().any(|page| world.state[*page] & PAGED != 0));
+            if !self.stopped && (scattered || now > self.trigger() + (self.budget - self.trigger()) / 2) {
+                self.stop_writers(shared);
+            }
+            let Some(mut world) = shared.lock_soon() else { return };
+            if world.forks.evictions_paused || (was_full && self.full) {
+                break;
+            }
+            match self.evict(&mut world, group) {
+                Ok(n) => gone += n,
+                Err(Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::IO) => self.full = true,
+                Err(_) => (), // These pages stay in DRAM until the next census.
+            }
+        }
+        self.victims = victims;
+        self.scattered = scattered;
+        let left = dram.saturating_sub(gone);
+        let (peak, futile) = (self.seen.peak.max(dram), gone == 0 && left > self.frames);
+        let promised = self.seen.promised - promised;
+        self.seen = Seen { dram: left, anonymous: anonymous.saturating_sub(gone), faults, promised, peak, futile, ..self.seen };
+        let Some(mut world) = shared.lock_soon() else { return };
+        if left > self.budget / 2 {
+            gate::close(self.uffd(), &mut world);
+        }
+        if let Some(record) = &mut world.record {
+            record.flush();
+        }
+        self.take_account(&world, dram, anonymous, gone, all);
+        self.note(&mut world, left);
+        shared.exhausted.store(world.exhausted, Ordering::Relaxed);
+        shared.census_done.store(requested, Ordering::Release);
+    }
+
+    /// Open the gates that threads wait for while there is room, so that a program that fills memory
+    /// goes on during a round. `expected` pages are in DRAM, those of the gates opened since the census
+    /// included.
+    fn open_gates(&mut self, shared: &Shared, mut expected: usize) {
+        if !matches!(self.evictor, Evictor::Direct(_)) {
+            return;
+        }
+        self.read_faults();
+        for fault in std::mem::take(&mut self.waiting) {
+            let page = fault.address / PAGE;
+            let room = !fault.protected && expected + CHUNK <= self.budget;
+            match shared.lock_soon() {
+                Some(mut world) if room && gate::is_closed(&world, page) => {
+                    let opened = gate::open(self.uffd(), &mut world, page);
+                    self.seen.promised += opened;
+                    expected += opened;
+                }
+                _ => self.waiting.push(fault),
+            }
+        }
+    }
+
+    fn evict(&mut self, world: &mut World, group: &[usize]) -> Result<usize> {
+        match &mut self.evictor {
+            Evictor::Direct(evictor) => evictor.evict(world, group),
+            Evictor::Copying(evictor) => evictor.evict(world, group),
+        }
+    }
+
+    /// Update the three counts of anonymous memory. Unmanaged memory is only scanned if the
+    /// difference of the other two has changed.
+    fn take_account(&mut self, world: &World, dram: usize, anonymous: usize, gone: usize, all: bool) {
+        let rest = anonymous.saturating_sub(dram);
+        if all || rest.abs_diff(self.seen.unmanaged.all) > (rest / 128).max(32) {
+            self.seen.unmanaged = account::unmanaged_pages(&mut self.elsewhere, world).unwrap_or(self.seen.unmanaged);
+        }
+        account::note(world.stats, dram, self.seen.unmanaged, anonymous);
+        account::note(world.stats, dram.saturating_sub(gone), self.seen.unmanaged, anonymous.saturating_sub(gone));
+    }
+
+    fn note(&mut self, world: &mut World, dram: usize) {
+        let stats = world.stats;
+        add(&stats.rounds, 1);
+        set(&stats.pager_cpu_ns, cpu_time().as_nanos() as usize);
+        let (memory, flash) = match (&self.evictor, &mut world.backing) {
+            (Evictor::Direct(evictor), _) => (rustix::fs::fstat(&evictor.file).map_or(0, |s| s.st_blocks as u64 * 512), 0),
+            (_, Backing::Copying(store)) => store.bytes(),
+            _ => (0, 0),
+        };
+        set(&stats.nvm_bytes, memory as usize);
+        set(&stats.flash_bytes, flash as usize);
+        if self.full {
+            add(&stats.store_full, 1);
+        }
+        // The program gets no more memory once the store is full and DRAM holds twice the budget.
+        let stop = self.full && dram > 2 * self.budget;
+        world.exhausted = stop || (world.exhausted && dram > self.budget);
+    }
+}
