@@ -35,6 +35,8 @@ SHARES = (0, 10, 50, 100)
 #: Goals for the ratio of zRAM's time to the pager's, at 10, 50 and 100 % writes.
 GOALS = {10: 16.0, 50: 4.5, 100: 2.2}
 LATENCIES_NS = (0, 250, 500, 1000)
+#: Goals for the pager's time as a multiple of the native time.
+MULTIPLES = {10: 1.3, 50: 2.0, 100: 2.5}
 #: A control group's limit includes memory that the pager does not manage, in addition to the budget
 #: of managed memory.
 SLACK = 4 * MIB
@@ -88,6 +90,8 @@ def measure(arguments: argparse.Namespace, touch: str, floor: str, sql: Path, ma
             table.runs["native", name].append(native(command, given))
             table.runs["nvm-direct", name].append(paged(command, dram * MIB, "nvm-direct", given))
             table.runs["nvm-copy", name].append(paged(command, dram * MIB, "nvm-copy", given))
+            if name.startswith("touch"):
+                table.runs["bound", name].append(native([*command, "bound", str(dram)]))
             for kind in KERNEL if not name.startswith("fill") else ():
                 table.runs[kind, name].append(swapped(machine, kind, command, dram * MIB + SLACK, directory, given))
         for name, command in steady.items():
@@ -130,6 +134,7 @@ def report(table: Table, arguments: argparse.Namespace) -> str:
         row = " | ".join(f"{value:.3f}" for value in seconds.values())
         ratio = seconds["zram-lz4"] / seconds["nvm-direct"]
         lines.append(f"| {share} % | {row} | {ratio:.1f} | {goal} | {processor[0] / processor[1]:.1f} |")
+    lines += bound(table)
     lines += [
         "",
         "## Programs in 32 MiB",
@@ -148,6 +153,24 @@ def report(table: Table, arguments: argparse.Namespace) -> str:
         lines.append(f"| {job} | {row} | {seconds['zram-lz4'] / seconds['nvm-direct']:.2f} | {removed} |")
     lines += ["", "Copies removed: Direct Read against copying on the same medium (DR.Swap, Table IV: 50-80 % on Android apps).", ""]
     return "\n".join([*lines, *steady(table, arguments), *costs(table), *free(table)]) + "\n"
+
+
+def bound(table: Table) -> list[str]:
+    """Format how near to native time a pager can be, and how near this one is."""
+    lines = [
+        "",
+        "## How near to native any pager can be",
+        "The bound is the same workload with a thread that makes the system calls of the evictions and nothing else (`touch.c`, `bound`): "
+        "it is told for nothing which pages are in DRAM, keeps no order of them, and makes no count. Multiples of native time.",
+        "",
+        "| writes | native, s | bound | nvm-direct | goal | nvm-direct / bound |",
+        "|---|---|---|---|---|---|",
+    ]
+    for share in SHARES:
+        own, least, ours = (table.median(place, f"touch {share}", touched) for place in ("native", "bound", "nvm-direct"))
+        goal = f"{MULTIPLES[share]:g}" if share in MULTIPLES else ""
+        lines.append(f"| {share} % | {own:.3f} | {least / own:.1f} | {ours / own:.1f} | {goal} | {ours / least:.1f} |")
+    return lines
 
 
 def steady(table: Table, arguments: argparse.Namespace) -> list[str]:
