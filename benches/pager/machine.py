@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import subprocess
 import sys
 import tempfile
@@ -61,7 +62,8 @@ def _run(prefix: list[str], command: list[str], given: Path | None, enter: Any =
         return run.stdout, math.inf, math.inf
     if run.returncode:
         raise SystemExit(f"{' '.join([*prefix, *command])}: exit code {run.returncode}: {run.stderr[-500:]}")
-    wall, user, system = (float(word) for word in run.stderr.split()[-3:])
+    # After bash's line, the pager's may follow that says how much was not managed.
+    wall, user, system = map(float, re.findall(r"^([\d.]+) ([\d.]+) ([\d.]+)$", run.stderr, re.MULTILINE)[-1])
     return run.stdout, wall, user + system
 
 
