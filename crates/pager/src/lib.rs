@@ -31,6 +31,7 @@ mod shared;
 mod shown;
 mod signals;
 mod spans;
+mod spawn;
 mod start;
 pub mod stats;
 mod store;
