@@ -34,7 +34,7 @@ impl Thread {
             body();
         };
         let body: *mut Body = Box::into_raw(Box::new(Box::new(named)));
-        // SAFETY: the attributes are initialized before they are used; `begin` gets what it expects.
+        // SAFETY: the attributes are initialized before use; `begin` gets what it expects.
         let (thread, error) = unsafe {
             let (mut thread, mut attributes) = (std::mem::zeroed(), std::mem::zeroed());
             libc::pthread_attr_init(&mut attributes);
