@@ -93,3 +93,39 @@ def test_memory_that_cannot_be_managed_is_reported_in_one_line(tmp_path: Path):
     document = json.loads((tmp_path / "s.json").read_text())
     assert run.returncode == 0 and run.stderr.count(b"\n") == 1 and b"were not managed" in run.stderr, run.stderr
     assert 30 * MIB <= document["unmanaged_bytes"] <= 35 * MIB
+
+
+LOADED = """#include <string.h>
+#include <sys/mman.h>
+#define SIZE (24 << 20)
+unsigned char *memory;
+__attribute__((constructor)) static void begin(void)
+{
+	memory = mmap(0, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (int at = 0; at < SIZE; at += 4096)
+		memset(memory + at, at >> 12, 4096);
+	for (int at = 0; at < SIZE; at += 4096)
+		if (memory[at + 7] != (unsigned char)(at >> 12))
+			memory = 0;
+}
+int right(void) { return memory != 0; }
+"""
+LOADS = """#include <dlfcn.h>
+int main(int count, char **words)
+{
+	void *library = dlopen(words[1], RTLD_NOW);
+	return library && ((int (*)(void))dlsym(library, "right"))() ? 0 : 1;
+}
+"""
+
+
+@pytest.mark.parametrize("scheme", ["nvm-direct", "nvm-copy", "zram", "flash", "nvm-cache"])
+def test_a_constructor_of_a_loaded_library_may_outgrow_the_budget(tmp_path, scheme):
+    """The loader holds its lock while the constructor runs, so the pager must not need it: OpenBLAS
+    allocates when NumPy is imported."""
+    for name, text, options in (("l.so", LOADED, ["-shared", "-fPIC"]), ("l", LOADS, ["-ldl"])):
+        (tmp_path / f"{name}.c").write_text(text)
+        subprocess.run([program("gcc"), "-O1", "-o", tmp_path / name, tmp_path / f"{name}.c", *options], check=True)
+    run = paged([str(tmp_path / "l"), str(tmp_path / "l.so")], "8MiB", "--swap", scheme, stats=tmp_path / "s.json", timeout=60)
+    assert run.returncode == 0, run.stderr
+    assert json.loads((tmp_path / "s.json").read_text())["swap_outs"] > 0

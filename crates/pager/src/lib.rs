@@ -32,6 +32,7 @@ mod shared;
 mod shown;
 mod signals;
 mod spans;
+mod spawn;
 mod start;
 pub mod stats;
 mod store;

@@ -4,6 +4,7 @@ use crate::kernel::memory::Bytes;
 use crate::kernel::PAGE;
 use crate::shared::Shared;
 use crate::spans::PageRange;
+use crate::spawn::Thread;
 use crate::stats::{self, set};
 use crate::world::{self, World};
 use crate::{signals, thread, Config};
@@ -38,7 +39,7 @@ pub struct Pager {
     pub(crate) config: Config,
     /// Whether the pager thread was started.
     pub(crate) runs: AtomicBool,
-    pub(crate) thread: Mutex<Option<std::thread::JoinHandle<()>>>,
+    pub(crate) thread: Mutex<Option<Thread>>,
 }
 
 impl Pager {
@@ -132,7 +133,7 @@ impl Pager {
     pub fn stop(&self) {
         self.shared.stop.store(true, Ordering::Release);
         if let Some(thread) = self.thread.lock().unwrap_or_else(|e| e.into_inner()).take() {
-            let _ = thread.join();
+            thread.join();
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::record::Record;
 use crate::rest::Rest;
 use crate::shared::Shared;
 use crate::signals;
+use crate::spawn::{Answer, Thread};
 use crate::stats::{set, Stats};
 use crate::store::{DirectFile, Media, NvmFile, Store};
 use crate::tether::Tethers;
@@ -25,7 +26,7 @@ use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::io::Errno;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{mpsc, Arc, Mutex};
+use std::sync::{Arc, Mutex};
 use swaplab_policy::Costs;
 use swaplab_swap::SchemeSpec;
 
@@ -91,26 +92,22 @@ impl Pager {
         }
         // The thread opens its files itself, in its own descriptor table, and reports whether that
         // succeeded.
-        let (sender, receiver) = mpsc::sync_channel(1);
-        let (shared, config, stats) = (self.shared.clone(), self.config.clone(), self.shared.stats);
+        let ready = Arc::new(Answer::new());
+        let (answer, shared, config, stats) = (ready.clone(), self.shared.clone(), self.config.clone(), self.shared.stats);
         let spawned = {
             // The new thread inherits the signal mask: only the program's threads handle the
             // program's signals.
             let _blocked = signals::Blocked::all();
-            std::thread::Builder::new().name("swaplab-pager".into()).spawn(move || match prepare(&config, &shared) {
-                Err(missing) => drop(sender.send(Err(missing))),
+            Thread::spawn(c"swaplab-pager", move || match prepare(&config, &shared) {
+                Err(missing) => answer.give(Err(missing)),
                 Ok(thread) => {
-                    let _ = sender.send(Ok(()));
+                    answer.give(Ok(()));
                     thread.run(&shared);
                     stats.state.store(2, Ordering::Release);
                 }
             })
         };
-        let failed = |e: String| Missing::new("a thread", e);
-        let started = spawned.map_err(|e| failed(e.to_string())).and_then(|thread| {
-            receiver.recv().map_err(|_| failed("it ended before it was ready".into()))??;
-            Ok(thread)
-        });
+        let started = spawned.map_err(|e| Missing::new("a thread", e.to_string())).and_then(|thread| ready.wait().map(|()| thread));
         match started {
             Err(missing) => {
                 self.world().allowance = usize::MAX;

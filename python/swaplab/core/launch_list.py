@@ -18,6 +18,8 @@ MEANINGS = {"time": "t_s", "app": "app", "category": "category", "foreground": "
 #: Where no column says how long an app stays in front: until the next launch, at most so many
 #: seconds (assumed).
 LONGEST_S = 300.0
+#: Times are below this, in seconds: the year 5138. A clock of milliseconds since 1970 is above it.
+END_S = 1e11
 #: Lines that memory samples have and a CSV has not (docs/how-to/capture.md).
 SAMPLES = re.compile(rb"^(@ \d|\*\* MEMINFO in pid |(MemTotal|MemFree):? +\d)", re.MULTILINE)
 #: The first bytes of a file in which its format is looked for.
@@ -72,12 +74,14 @@ def convert(source: Path, target: Path, columns: dict[str, str], first: int | No
                 f"expected --columns {meaning}= with one of: {', '.join(table.columns)}"
             )
     table = table.with_columns(_seconds(table[columns["time"]]).alias(AT)).with_row_index(LINE, 2)
-    bad = table.filter(pl.col(AT).is_null() | pl.col(columns["app"]).fill_null("").str.contains(r"^$|[,\n]"))
+    in_seconds = pl.col(AT).is_finite() & (pl.col(AT).abs() < END_S)
+    named = ~pl.col(columns["app"]).fill_null("").str.contains(r"^$|[,\n]")
+    bad = table.filter(~(in_seconds.fill_null(False) & named))
     if bad.height:
-        line, time, app = bad.select(LINE, columns["time"], columns["app"]).row(0)
+        line, time, app = (value or "" for value in bad.select(LINE, columns["time"], columns["app"]).row(0))
         raise BadInput(
             f"{path_for_message(source)}:{line}: time '{time}' of app '{app}'; "
-            "expected seconds or an ISO 8601 date, and an app's name without a comma"
+            "expected seconds (not milliseconds) or an ISO 8601 date, and an app's name without a comma"
         )
     table = table.sort(AT, maintain_order=True)
     if first is not None:

@@ -1,0 +1,102 @@
+//! Starts the pager thread without the lock of loaded libraries.
+//!
+//! The loader holds this lock while the constructors of a `dlopen`ed library run. A constructor may
+//! allocate so much that the pager thread must start, and then wait for it. So neither the pager
+//! thread nor its starter may need the lock: they have no thread-local variable with a destructor,
+//! which the C library registers under it. `std::thread` and a channel that waits have such
+//! variables.
+
+use std::ffi::{c_void, CStr};
+use std::io;
+use std::sync::{Condvar, Mutex};
+
+/// Bytes of the stack, as `std::thread` reserves them.
+const STACK: usize = 2 << 20;
+
+/// A running thread.
+pub struct Thread(libc::pthread_t);
+
+type Body = Box<dyn FnOnce() + Send>;
+
+extern "C" fn begin(body: *mut c_void) -> *mut c_void {
+    // SAFETY: boxed in `spawn`, for this thread only.
+    let body = *unsafe { Box::from_raw(body.cast::<Body>()) };
+    body();
+    std::ptr::null_mut()
+}
+
+impl Thread {
+    /// Start a thread that runs `body`.
+    pub fn spawn(name: &'static CStr, body: impl FnOnce() + Send + 'static) -> io::Result<Thread> {
+        let named = move || {
+            // A thread without its name works as well.
+            let _ = rustix::thread::set_name(name);
+            body();
+        };
+        let body: *mut Body = Box::into_raw(Box::new(Box::new(named)));
+        // SAFETY: the attributes are initialized before use; `begin` gets what it expects.
+        let (thread, error) = unsafe {
+            let (mut thread, mut attributes) = (std::mem::zeroed(), std::mem::zeroed());
+            libc::pthread_attr_init(&mut attributes);
+            libc::pthread_attr_setstacksize(&mut attributes, STACK);
+            let error = libc::pthread_create(&mut thread, &attributes, begin, body.cast());
+            libc::pthread_attr_destroy(&mut attributes);
+            (thread, error)
+        };
+        if error == 0 {
+            return Ok(Thread(thread));
+        }
+        // SAFETY: no thread was created that could use it.
+        drop(unsafe { Box::from_raw(body) });
+        Err(io::Error::from_raw_os_error(error))
+    }
+
+    /// Wait for the end of the thread.
+    pub fn join(self) {
+        // SAFETY: a thread is joined once, as this consumes it.
+        unsafe { libc::pthread_join(self.0, std::ptr::null_mut()) };
+    }
+}
+
+/// A value that one thread waits for and another one gives.
+pub struct Answer<T> {
+    value: Mutex<Option<T>>,
+    given: Condvar,
+}
+
+impl<T> Answer<T> {
+    pub fn new() -> Answer<T> {
+        Answer { value: Mutex::new(None), given: Condvar::new() }
+    }
+
+    pub fn give(&self, value: T) {
+        *self.value.lock().unwrap_or_else(|e| e.into_inner()) = Some(value);
+        self.given.notify_one();
+    }
+
+    pub fn wait(&self) -> T {
+        let mut value = self.value.lock().unwrap_or_else(|e| e.into_inner());
+        loop {
+            if let Some(value) = value.take() {
+                return value;
+            }
+            value = self.given.wait(value).unwrap_or_else(|e| e.into_inner());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_thread_runs_its_body_under_its_name_and_answers() {
+        let answer = Arc::new(Answer::new());
+        let given = answer.clone();
+        let thread = Thread::spawn(c"named", move || given.give(std::fs::read_to_string("/proc/thread-self/comm").unwrap())).unwrap();
+        assert_eq!(answer.wait(), "named\n");
+        thread.join();
+        assert_eq!(Arc::strong_count(&answer), 1);
+    }
+}
