@@ -36,7 +36,8 @@ impl PagerThread {
         }
     }
 
-    /// Whether writers are held between rounds. A stop then only has to protect what was opened since.
+    /// Whether writers are held between rounds. A stop then only has to protect what was opened
+    /// since.
     fn holds_writers(&self) -> bool {
         matches!(&self.evictor, Evictor::Direct(evictor) if evictor.keep_holding)
     }
@@ -85,9 +86,9 @@ impl PagerThread {
             // Now, because evictions have decreased the count since.
             let now = (dram + self.anonymous()).saturating_sub(anonymous);
             self.open_gates(shared, now + self.seen.promised - promised);
-            // Fresh chunks have windows of their own. One window over all memory that is mapped from
-            // the file is only needed for scattered victims in it, or before copies on write could
-            // use up the reserve.
+            // Fresh chunks have windows of their own. One window over all memory that is mapped
+            // from the file is only needed for scattered victims in it, or before copies on write
+            // could use up the reserve.
             scattered |= shared.lock_soon().is_some_and(|world| group.iter().any(|page| world.state[*page] & PAGED != 0));
             if !self.stopped && (scattered || now > self.trigger() + (self.budget - self.trigger()) / 2) {
                 self.stop_writers(shared);
@@ -121,9 +122,9 @@ impl PagerThread {
         shared.census_done.store(requested, Ordering::Release);
     }
 
-    /// Open the gates that threads wait for while there is room, so that a program that fills memory
-    /// goes on during a round. `expected` pages are in DRAM, those of the gates opened since the census
-    /// included.
+    /// Open the gates that threads wait for while there is room, so that a program that fills
+    /// memory goes on during a round. `expected` pages are in DRAM, those of the gates opened since
+    /// the census included.
     fn open_gates(&mut self, shared: &Shared, mut expected: usize) {
         if !matches!(self.evictor, Evictor::Direct(_)) {
             return;

@@ -1,6 +1,6 @@
 //! The pager thread. Its descriptors are in a table of its own, so the program can neither close
-//! nor see them. It blocks all signals. It never writes to managed memory. What it does in a round is
-//! in `round.rs`.
+//! nor see them. It blocks all signals. It never writes to managed memory. What it does in a round
+//! is in `round.rs`.
 
 use crate::census::Census;
 use crate::copying::CopyEvictor;
