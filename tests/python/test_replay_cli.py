@@ -247,6 +247,10 @@ BAD = {
     "place of a text": (["papers", "nvm-cache", "T", "--size", "5%", "--fill", "swap-only"], "T: no partition 'swap'"),
     "cut": (["trace", "info", "cut.slt"], "cut.slt: block"),
     "sample": (["trace", "mrc", "T", "--sample", "2"], "2; expected a share of pages above 0 and at most 1"),
+    "empty sample": (
+        ["trace", "mrc", "T", "--sample", "1e-7"],
+        "no page of the trace is in a sample of 0.0000001; expected a larger share",
+    ),
 }
 
 

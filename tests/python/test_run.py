@@ -216,6 +216,7 @@ def test_a_program_that_cannot_be_paged_is_refused_with_the_reason(tmp_path):
         (["--medium", "clay"], 2, b"optane-m10"),
         (["--medium", "lpddr2-pcm"], 3, b"read in place"),
         (["--nvm", "/no/such"], 2, b"tmpfs"),
+        (["--nvm", "node:1000"], 3, b"NUMA node"),
         (["--unmanaged", "maybe"], 2, b"refuse or warn"),
     ):
         run = paged(["/bin/true"], "8MiB", *options)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 
@@ -13,6 +14,7 @@ import pytest
 import typer
 from command import DATA, SWAPLAB, Done, here, swaplab
 from swaplab import cli
+from swaplab.core.registry import KINDS
 
 #: Every command and group of `swaplab` by full name.
 COMMANDS = sorted(
@@ -255,6 +257,11 @@ def test_the_json_form_of_a_list_is_one_document() -> None:
         assert len({row["key"] for row in rows}) == len(rows), kind
         text = here("list", kind)
         assert text.code == 0 and all(row["key"] in text.out for row in rows)
+
+
+def test_commands_that_lists_name_exist() -> None:
+    named = {name for kind in KINDS for name in re.findall(r"`swaplab ([a-z -]+[a-z])`", here("list", kind).out)}
+    assert "trace sample-compressibility" in named and named <= set(COMMANDS), named - set(COMMANDS)
 
 
 def test_the_schemas_are_json_schemas() -> None:

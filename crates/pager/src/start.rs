@@ -47,7 +47,12 @@ pub fn probe() -> Result<(), Missing> {
 pub fn probe_store(scheme: &SchemeSpec, place: &Place, flash: &Path) -> Result<(), Missing> {
     probe()?;
     if uses_nvm(scheme) {
-        open_nvm(place, PAGE)?;
+        let file = open_nvm(place, PAGE)?;
+        let start = memory::map_shared_file(&file, PAGE).map_err(|e| Missing::new("address space", e.to_string()))?;
+        let bound = bind(place, start..start + PAGE);
+        // SAFETY: mapped above, and nothing uses it.
+        let _ = unsafe { memory::unmap(start..start + PAGE) };
+        bound?;
     }
     if uses_flash(scheme) {
         DirectFile::open(flash)?.close();
@@ -141,9 +146,7 @@ fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
             let limit = config.store_bytes.map_or(u32::MAX, |b| (b / PAGE) as u32);
             let file = open_nvm(&config.place, pages * PAGE)?;
             let mirror = memory::map_shared_file(&file, pages * PAGE).map_err(failed("address space"))?;
-            if let Place::Node(node) = config.place {
-                memory::bind_to_node(mirror..mirror + pages * PAGE, node).map_err(failed("NUMA node"))?;
-            }
+            bind(&config.place, mirror..mirror + pages * PAGE)?;
             // SAFETY: zero is a u32.
             let home = unsafe { Sparse::new(PAGES / CHUNK) }.map_err(failed("address space"))?;
             let homes = Homes {
@@ -225,6 +228,14 @@ fn isolate_thread() {
         if libc::sched_setscheduler(0, libc::SCHED_FIFO, &first) != 0 {
             libc::setpriority(libc::PRIO_PROCESS, rustix::thread::gettid().as_raw_nonzero().get() as u32, -15);
         }
+    }
+}
+
+/// Bind the memory of a mapped NVM file to the NUMA node of `place`, if it names one.
+fn bind(place: &Place, range: memory::Bytes) -> Result<(), Missing> {
+    match place {
+        Place::Node(node) => memory::bind_to_node(range, *node).map_err(|e| Missing::new("NUMA node", format!("node:{node}: {e}"))),
+        Place::Memory | Place::Directory(_) => Ok(()),
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use swaplab_vocab::{Kind, PageId, Parameter, Params, Result, PAGE_SIZE};
 
 pub const CONTENT: Parameter =
-    Parameter::new("content", Kind::Text, "sampled", "file of compressed sizes, made by `swaplab compressibility`");
+    Parameter::new("content", Kind::Text, "sampled", "file of compressed sizes, made by `swaplab trace sample-compressibility`");
 pub const ALGORITHM: Parameter = Parameter::new("algorithm", Kind::Choice(&Algorithm::NAMES), "lz4", "lzo-rle, lz4 or zstd");
 
 pub struct Store {

@@ -2,9 +2,14 @@
 
 use crate::BadInput;
 
-/// The known key with the smallest edit distance to `key`, if it is small enough for a typing
-/// error.
+/// The only known key that begins with `key`, or else the one with the smallest edit distance to
+/// it, if that is small enough for a typing error.
 pub fn nearest<'a>(key: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let known: Vec<&str> = known.into_iter().collect();
+    let mut longer = known.iter().filter(|k| k.starts_with(key));
+    if let (Some(k), None, false) = (longer.next(), longer.next(), key.is_empty()) {
+        return Some(k);
+    }
     known.into_iter().map(|k| (distance(key, k), k)).min().filter(|(d, k)| *d <= 1 + k.len().max(key.len()) / 3).map(|(_, k)| k)
 }
 
@@ -46,6 +51,10 @@ mod tests {
         assert_eq!(nearest("clokc", known), Some("clock"));
         assert_eq!(nearest("spo_clock", known), Some("spo-clock"));
         assert_eq!(nearest("2q", known), None);
+        assert_eq!(nearest("", known), None);
+        // Cut off, and only one letter from another key.
+        assert_eq!(nearest("lzo", ["lzo-rle", "lz4", "zstd"]), Some("lzo-rle"));
+        assert_eq!(nearest("lz", ["lzo-rle", "lz4", "zstd"]), Some("lz4"));
         assert_eq!(distance("kitten", "sitting"), 3);
     }
 }

@@ -154,4 +154,8 @@ def judge(rows: Sequence[Row], outcome: Outcome | None = None, names: Sequence[s
     # A replay is deterministic: its figures are exact for its trace.
     exact = all(row.world == "replay" for row in rows) and all(row.seeds == 1 for row in rows)
     candidates = [candidate(row, ranked_by, label) for row, label in zip(rows, labels, strict=True) if ranked_by.value(row) is not None]
-    return verdict(candidates, ranked_by.words, ranked_by.unit, exact, memory_was_tight(rows))
+    was_tight = memory_was_tight(rows)
+    if was_tight is False and any(row.paging.swap_out_bytes for row in rows):
+        # Pages of cached apps were swapped out although memory sufficed: that difference is real.
+        was_tight = None
+    return verdict(candidates, ranked_by.words, ranked_by.unit, exact, was_tight)

@@ -53,6 +53,11 @@ pub fn rows(experiment: &Experiment, jobs: usize, progress: Progress, folder: Op
     }
     tables.map_or(Ok(()), Tables::finish)?;
     let calm = rows.iter().all(|row| row.phone.as_ref().is_some_and(|detail| !detail.memory_was_tight));
-    let warning = "phone: memory was never tight, so no difference between designs is due to swap; reduce machine.dram or add apps";
+    // Pages of a cached app may be swapped out although memory suffices: by compaction, or by A2S.
+    let swapped = rows.iter().any(|row| row.paging.swap_out_bytes.is_some_and(|bytes| bytes > 0.0));
+    let warning = match swapped {
+        true => "phone: memory was never tight, so nothing had to be swapped out: what was, costs time and energy for nothing",
+        false => "phone: memory was never tight, so no difference between designs is due to swap; reduce machine.dram or add apps",
+    };
     Ok(WorldResult { rows, warnings: calm.then(|| warning.to_string()).into_iter().collect() })
 }

@@ -13,7 +13,7 @@ use swaplab_experiment::Mapping;
 use swaplab_policy::{bits::COPIED, Backing, Residency};
 use swaplab_trace::source::Progress;
 use swaplab_trace::Trace;
-use swaplab_vocab::{prefetch, Access, Class, PageId, Result};
+use swaplab_vocab::{prefetch, Access, BadInput, Class, PageId, Result};
 
 /// Misses by memory size.
 pub struct LruCurve {
@@ -57,6 +57,10 @@ pub fn lru_curve(trace: &Trace, mapping: Mapping, rate: f64, progress: Progress)
         }
         Ok(())
     })?;
+    if stack.seen == 0 {
+        let found = format!("no page of the trace is in a sample of {rate}");
+        return Err(BadInput::new("rate", found, "a larger share of pages"));
+    }
     Ok(stack.curve(trace.pages(), trace.meta.references(), rate))
 }
 
