@@ -156,6 +156,13 @@ pub fn crossed(place: &str, designs: &[Design]) -> Result<Vec<Design>> {
     Ok(designs)
 }
 
+/// Whether each design has the name that [`crossed`] would give it.
+pub fn named_automatically(designs: &[Design]) -> Vec<bool> {
+    let unnamed: Vec<Design> = designs.iter().map(|design| Design { name: String::new(), ..design.clone() }).collect();
+    let automatic = crossed("", &unnamed).unwrap_or(unnamed);
+    designs.iter().zip(&automatic).map(|(design, automatic)| design.name == automatic.name).collect()
+}
+
 /// Which of the four values differ between designs.
 fn differing(designs: &[&Design]) -> [bool; 4] {
     let first = designs.first().map(|design| listed(design));

@@ -2,6 +2,7 @@
 //! changes.
 
 use crate::assign::{assign, changes, Change};
+use crate::design::named_automatically;
 use crate::experiment::Experiment;
 use crate::machine::preset;
 use crate::worlds::refuse_unread;
@@ -49,13 +50,23 @@ impl Experiment {
         let (of_designs, others): (Vec<&Change>, Vec<&Change>) = changes.iter().partition(|change| change.key.starts_with("design."));
         others.into_iter().try_for_each(|change| assign(&mut table, change))?;
         let mut table = with_preset(&with, table)?;
+        let mut crossed = Vec::new();
         if !of_designs.is_empty() {
-            let crossed = typed(&with, table)?.resolved(&with)?;
-            table = Table::try_from(&crossed).map_err(|e| bad_value(&with, &e.to_string()))?;
+            let resolved = typed(&with, table)?.resolved(&with)?;
+            table = Table::try_from(&resolved).map_err(|e| bad_value(&with, &e.to_string()))?;
+            crossed = resolved.design;
             of_designs.into_iter().try_for_each(|change| assign(&mut table, change))?;
         }
         finite(&with, "", &Value::Table(table.clone()))?;
-        let experiment = typed(&with, table)?.resolved(&with)?.checked(&with)?;
+        let mut experiment = typed(&with, table)?;
+        // An automatic name says how designs differed before the changes.
+        let automatic = named_automatically(&crossed);
+        for ((design, before), _) in experiment.design.iter_mut().zip(&crossed).zip(&automatic).filter(|(_, automatic)| **automatic) {
+            if design.name == before.name {
+                design.name.clear();
+            }
+        }
+        let experiment = experiment.resolved(&with)?.checked(&with)?;
         let set: Vec<String> = changes.iter().flat_map(|change| leaves(&change.key, &change.value)).collect();
         experiment.refuse_unread(place, set.iter().map(String::as_str))?;
         Ok(experiment)

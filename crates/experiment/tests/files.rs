@@ -87,6 +87,19 @@ fn presets_overrides_and_crossed_designs() {
 }
 
 #[test]
+fn a_change_of_a_design_changes_its_automatic_name() {
+    const TWO: &str = "[[design]]\npolicy = ['clock', 'lru']\n[workload]\ntrace = 't.slt'\n";
+    let names = |text: &str, set: &[&str]| parse(text, set).map(|e| e.design.into_iter().map(|d| d.name).collect::<Vec<_>>());
+    assert_eq!(names(TWO, &["design.1.policy=arc"]).unwrap(), ["arc", "lru"]);
+    assert_eq!(names(TWO, &["design.lru.swap=zram"]).unwrap(), ["clock · unlimited", "lru · zram"]);
+    assert_eq!(names(TWO, &["design.lru.name=old"]).unwrap(), ["clock", "old"]);
+    let equal = names(TWO, &["design.clock.policy=lru"]).unwrap_err();
+    assert!(equal.contains("two designs called 'lru'"), "{equal}");
+    let named = TWO.replace("policy = ['clock', 'lru']", "name = 'mine'\npolicy = 'clock'\n[[design]]\nname = 'theirs'\npolicy = 'lru'");
+    assert_eq!(names(&named, &["design.mine.policy=arc"]).unwrap(), ["mine", "theirs"]);
+}
+
+#[test]
 fn the_json_form_is_the_same_experiment() {
     for text in [REPLAY, PHONE, WORLDS, MEMORY] {
         let read = parse(text, &[]).unwrap();

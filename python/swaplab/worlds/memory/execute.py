@@ -91,13 +91,17 @@ def _trace(records: Path, processes: list[pager.Process], provenance: dict[str, 
         )
 
 
+#: Signals that the program gets in place of `swaplab exec`.
+FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+
+
 def _wait(child: subprocess.Popen[bytes]) -> int:
     """Wait for the program, and return its exit code as a shell does. Ctrl-C reaches the program
     itself; other signals are forwarded.
     """
     for number in (signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in FORWARDED:
         signal.signal(number, lambda received, _: child.send_signal(received))
     code = child.wait()
     if code == -signal.SIGKILL:
