@@ -11,6 +11,7 @@ from swaplab import _core
 from swaplab.cli import options as o
 from swaplab.cli.progress import bar
 from swaplab.cli.trace.files import print_facts
+from swaplab.core.errors import BadInput
 from swaplab.core.files import path_for_message, refuse_overwrite
 from swaplab.core.trace import as_json as reading_json
 
@@ -49,6 +50,8 @@ def merge(
     as_json: o.Json = False,
 ) -> None:
     """Interleave traces into one, as if their programs ran in turn."""
+    if len(traces) < 2:
+        raise BadInput("merge: one trace; expected two or more")
     refuse_overwrite(output, traces)
     with bar("merging") as listener:
         text = _core.trace_merge(traces, reading_json(o.reading(format), *traces), quantum, output, listener)
