@@ -89,6 +89,7 @@ fn machine(machine: &Machine, workload: &Workload) -> Result<()> {
         return Err(BadInput::new("machine.page_size", machine.page_size.text(), "4KiB or 16KiB"));
     }
     within("machine.cores", machine.cores as f64, 1.0, 1024.0)?;
+    within("machine.display.refresh_hz", machine.display.refresh_hz as f64, 0.0, 1000.0)?;
     let taken = machine.firmware.bytes() + machine.kernel_reserved.bytes();
     if let Some(dram) = machine.dram.as_ref().filter(|dram| !dram.is_percent() && taken > 0) {
         if dram.bytes(0) < taken + (16 << 20) {

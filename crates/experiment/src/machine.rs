@@ -3,7 +3,7 @@
 
 use crate::design::{Design, SYSTEM};
 use crate::quantity::{Mib, Size};
-use crate::settings::{is_default, Background, IoOrder, Limits, Proactive};
+use crate::settings::{is_default, Background, Display, IoOrder, Limits, Proactive};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use swaplab_policy::POLICIES;
@@ -33,6 +33,8 @@ pub struct Machine {
     /// additional memory, because a control group is not charged for zram's pool.
     pub pool_in_dram: bool,
     pub kernel: KernelSettings,
+    #[serde(skip_serializing_if = "is_default")]
+    pub display: Display,
     pub limits: Limits,
     /// The low-memory killer of designs without their own; `off` for none.
     pub killer: Spec,
@@ -152,6 +154,7 @@ impl Default for Machine {
             kernel_reserved: Mib::ZERO,
             pool_in_dram: false,
             kernel: KernelSettings::default(),
+            display: Display::default(),
             limits: Limits::default(),
             killer: spec("off"),
             background: Background::default(),

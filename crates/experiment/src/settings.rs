@@ -17,6 +17,30 @@ pub struct Limits {
     pub services: u64,
 }
 
+/// The display, whose frames the app in front draws. A frame is janky if the app's work and its
+/// stalls on memory take longer than a period.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Display {
+    /// Frames per second; 0: frames are not counted.
+    pub refresh_hz: u64,
+    /// Time that the app works for a frame, without stalls on memory.
+    pub frame_work: Span,
+}
+
+impl Default for Display {
+    fn default() -> Display {
+        Display { refresh_hz: 0, frame_work: Span::zero() }
+    }
+}
+
+impl Display {
+    /// Time for a frame; 0 if frames are not counted.
+    pub fn period_ns(&self) -> u64 {
+        1_000_000_000u64.checked_div(self.refresh_hz).unwrap_or(0)
+    }
+}
+
 /// Work of apps, services and daemons beside the launches. All of it is off by default, because no
 /// paper publishes it with its workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

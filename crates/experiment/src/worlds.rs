@@ -52,7 +52,7 @@ pub fn refuse(place: &str, experiment: &Experiment) -> Result<()> {
 
 /// Keys that only some worlds read, by their beginning. The first entry that matches a key holds
 /// for it; every world may read other keys.
-const READERS: [(&str, &[World]); 25] = [
+const READERS: [(&str, &[World]); 26] = [
     ("run.replay", &[World::Replay]),
     ("run.memory", &[World::Memory]),
     ("run.kernel", &[World::Kernel]),
@@ -78,6 +78,7 @@ const READERS: [(&str, &[World]); 25] = [
     ("machine.background", &[World::Phone]),
     ("machine.proactive", &[World::Phone]),
     ("machine.cores", &[World::Phone]),
+    ("machine.display", &[World::Phone]),
 ];
 
 /// Refuse a key that was set or is varied, but that no world of the run reads: it would have no

@@ -362,6 +362,32 @@ class DiskRate(BaseModel):
     pages_per_s: float
 
 
+class Display(BaseModel):
+    """The display, whose frames the app in front draws. A frame is janky if the app's work and its stalls on memory take longer than a
+    period."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_by_name=True)
+
+    frame_work: str = Field(default="0")
+    """Time that the app works for a frame, without stalls on memory."""
+    refresh_hz: int = Field(default=0, ge=0)
+    """Frames per second; 0: frames are not counted."""
+
+
+class DisplayFigures(BaseModel):
+    """Frames of the display while an app was in front, after its launch. Counts are means over seeds."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_by_name=True)
+
+    frames: float = Field(default=0.0)
+    frozen_frames: float = Field(default=0.0)
+    """Of these, frames that took more than 700 ms."""
+    janky_frames: float = Field(default=0.0)
+    """Frames that were too late because the app waited for memory."""
+    janky_share: int | float | None = Field(default=None)
+    """Share of frames that were janky; null if none was drawn."""
+
+
 class Draw(BaseModel):
     """Launches drawn by popularity 1 / rank^alpha, where the rank is the position in the list of apps. No app is launched twice in a
     row (A2S, Table 1)."""
@@ -450,6 +476,7 @@ class Machine(BaseModel):
     parallel."""
     devices: Devices = Field(default_factory=Devices)
     """Devices by medium: keys of `swaplab list devices`, or paths of device files."""
+    display: Display = Field(default_factory=Display)
     dram: str | None = Field(default=None)
     """Memory of the machine (`phone`, `vm`), of the control group (`kernel`) or of each process (`memory`). In `replay` it may be in
     percent of the trace's footprint."""
@@ -1108,6 +1135,8 @@ class Row(BaseModel):
     """Figures of each seed, in order; empty for one run."""
     design: str
     """Name of the design. `policy`, `swap`, `app_policy` and `killer` are as written in it."""
+    display: DisplayFigures | None = Field(default=None)
+    """Null in worlds that draw nothing, and on a machine without a display."""
     energy: Energy | None = Field(default=None)
     interval: dict[str, tuple[float, float]]
     """95 % confidence intervals of figures by their path in the row, such as `launches.delay_ms.mean`; empty if n is 1."""

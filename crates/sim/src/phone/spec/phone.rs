@@ -41,6 +41,7 @@ pub struct Phone {
     pub exit_ns: u64,
     pub io_order: IoOrder,
     pub write_back_holds_frames: bool,
+    pub display: Display,
     pub limits: Limits,
     pub background: Background,
     pub prices: Arc<Prices>,
@@ -98,6 +99,14 @@ pub struct Services {
     pub share: f64,
     pub daemons_every_ns: u64,
     pub daemons_share: f64,
+}
+
+/// How often the display shows a frame, and how long the app in front works for one. A period of 0:
+/// frames are not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Display {
+    pub period_ns: u64,
+    pub work_ns: u64,
 }
 
 /// Settings of proactive reclaim. A period of 0 turns it off.
@@ -195,6 +204,7 @@ impl Phone {
             exit_ns: machine.kernel.exit_ns,
             io_order: machine.kernel.io_order,
             write_back_holds_frames: machine.kernel.write_back_holds_frames,
+            display: Display { period_ns: machine.display.period_ns(), work_ns: nanoseconds(&machine.display.frame_work) },
             limits: Limits { cached: machine.limits.cached.unwrap_or(u64::MAX), services: machine.limits.services },
             background: Background::of(&machine.background, page_bytes),
             prices: Arc::new(Prices::new(&machine.devices)?.with_pages_of(page_bytes)),
