@@ -164,13 +164,6 @@ def test_the_errors_of_a_fit_are_repeated(tmp_path: Path, monkeypatch: pytest.Mo
     assert "note: Does zram" not in done.out and seen[-1].machine.base == "android-15"
 
 
-def test_memory_samples_are_answered_with_the_commands_to_run(tmp_path: Path) -> None:
-    for name, text in (("meminfo.csv", "@ 1.5\nMemTotal:  716800 kB\n"), ("one.txt", "** MEMINFO in pid 7 [com.example.maps] **\n")):
-        (tmp_path / name).write_text(text)
-        done = here("advise", tmp_path / name)
-        done.refuses("memory samples", f"`swaplab trace fit phone {tmp_path / name} -o phone.toml`", "`swaplab advise LAUNCHES.csv --apps")
-
-
 def test_what_the_phone_has_today_is_the_baseline() -> None:
     base = experiments.read("android-15")
     phone = advice.current(base, [])

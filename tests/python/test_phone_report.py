@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 from swaplab import BadInput, report
 from swaplab.analysis.explain import PARTS, explain, waterfall, worst
-from swaplab.core.model import Document, Paging
+from swaplab.analysis.outcomes import BY_PATH
+from swaplab.core.model import Display, DisplayFigures, Document, Paging
 
 
 def phone() -> Document:
@@ -42,7 +43,7 @@ def test_the_summary_has_the_main_conclusions() -> None:
     [section] = report.sections(phone())
     assert section.glance is not None and "From no swap to zram the mean launch changes by -101 ms (-50.2 %)." in section.evidence
     first = [cell.text for cell in section.glance.rows[0]]
-    assert first[:2] == ["no swap", "201 (196 to 206)"] and first[4] == "41" and section.glance.columns[4] == "flash, years"
+    assert first[:2] == ["no swap", "201 (196 to 206)"] and first[5] == "41" and section.glance.columns[5] == "flash, years"
     assert "Memory was tight under 2 of 2 designs." in section.evidence
     [loose] = report.sections(d.document([d.phone_row("a", [200.0], is_tight=False, kills=0)]))
     assert "Memory was never tight." in loose.evidence
@@ -50,6 +51,25 @@ def test_the_summary_has_the_main_conclusions() -> None:
     assert any(
         line.startswith("No design is shown to launch faster than a: the lowest mean is that of b (-0.5 %)") for line in near.evidence
     )
+
+
+def test_the_page_has_the_share_of_janky_frames_or_why_it_is_not_known() -> None:
+    """30 of 2000 frames are 1.5 %. Without a rate of the display the column is empty."""
+    [section] = report.sections(phone())
+    assert section.glance is not None and section.glance.columns[3] == "janky frames, %" and section.glance.rows[0][3].text == "-"
+    assert "Janky frames are not known: the machine has no display (machine.display.refresh_hz is 0)." in section.evidence
+    frames = DisplayFigures(frames=2000, janky_frames=30, frozen_frames=2, janky_share=0.015)
+    interval = {"display.janky_share": (0.01, 0.02)}
+    document = d.document([d.phone_row("zram", [100.0, 110], display=frames, interval=interval)])
+    machine = document.experiment.machine.model_copy(update={"display": Display(refresh_hz=60, frame_work="6ms")})
+    document.experiment.machine = machine
+    [section] = report.sections(document)
+    assert section.glance is not None and section.glance.rows[0][3].text == "1.5 (1 to 2)"
+    feel = section.tables[0]
+    assert [feel.columns[at] for at in (5, 6)] == ["janky frames, %", "frozen frames"]
+    assert [feel.rows[0][at].text for at in (5, 6)] == ["1.5 (1 to 2)", "2"]
+    assert any("(6ms, assumed) and its waits for memory exceed 16.7 ms" in line for line in section.evidence)
+    assert BY_PATH["display.janky_share"].value(document.rows[0]) == 1.5
 
 
 def test_memory_over_time_has_one_sample_per_time() -> None:

@@ -3,7 +3,7 @@
 
 use crate::design::{Design, SYSTEM};
 use crate::quantity::{Mib, Size};
-use crate::settings::{is_default, Background, IoOrder, Limits, Proactive};
+use crate::settings::{is_default, Background, Display, IoOrder, KswapdCore, Limits, LittleCores, Proactive};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use swaplab_policy::POLICIES;
@@ -25,6 +25,8 @@ pub struct Machine {
     /// Processors of the simulated phone. With one, background reclaim and the launched app share
     /// it; with more, they run in parallel.
     pub cores: u64,
+    #[serde(skip_serializing_if = "is_default")]
+    pub little: LittleCores,
     /// Part of `dram` that is reserved for firmware and modem.
     pub firmware: Mib,
     /// Part of `dram` that the kernel itself uses and never reclaims.
@@ -33,6 +35,8 @@ pub struct Machine {
     /// additional memory, because a control group is not charged for zram's pool.
     pub pool_in_dram: bool,
     pub kernel: KernelSettings,
+    #[serde(skip_serializing_if = "is_default")]
+    pub display: Display,
     pub limits: Limits,
     /// The low-memory killer of designs without their own; `off` for none.
     pub killer: Spec,
@@ -69,6 +73,7 @@ pub struct KernelSettings {
     /// `shrink_folio_list`). False: reclaim frees the frame at once, and a task in direct reclaim
     /// waits for its own writes.
     pub write_back_holds_frames: bool,
+    pub kswapd_core: KswapdCore,
     /// Processor time of kswapd for each page that it scans, in ns (assumed).
     pub scan_ns: u64,
     /// Processor time of reclaim to unmap an anonymous page and give it a slot, besides its scan
@@ -131,6 +136,7 @@ impl Default for KernelSettings {
             io_order: IoOrder::default(),
             max_request: None,
             write_back_holds_frames: true,
+            kswapd_core: KswapdCore::default(),
             scan_ns: 200,
             anon_out_ns: 0,
             file_out_ns: 0,
@@ -148,10 +154,12 @@ impl Default for Machine {
             dram: None,
             page_size: size("4KiB"),
             cores: 4,
+            little: LittleCores::default(),
             firmware: Mib::ZERO,
             kernel_reserved: Mib::ZERO,
             pool_in_dram: false,
             kernel: KernelSettings::default(),
+            display: Display::default(),
             limits: Limits::default(),
             killer: spec("off"),
             background: Background::default(),

@@ -17,6 +17,60 @@ pub struct Limits {
     pub services: u64,
 }
 
+/// The cores of `machine.cores` that are slower than the others, on which apps do not run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LittleCores {
+    pub cores: u64,
+    /// Speed relative to the app's core. The default is that of a Pixel 6: 250 DMIPS/MHz at 1803
+    /// MHz (Cortex-A55) against 1024 at 2802 MHz (Cortex-X1), Linux,
+    /// arch/arm64/boot/dts/exynos/google/gs101.dtsi.
+    pub speed: f64,
+}
+
+impl Default for LittleCores {
+    fn default() -> LittleCores {
+        LittleCores { cores: 0, speed: 0.157 }
+    }
+}
+
+/// The core on which kswapd runs, on a machine with several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum KswapdCore {
+    /// A core like the app's, for itself: Linux lets kswapd run on any core, and one is idle.
+    #[default]
+    Own,
+    /// A little core, for itself, as after `taskset -ap 0f` in start scripts of some vendors.
+    Little,
+    /// The app's core: they take turns.
+    App,
+}
+
+/// The display, whose frames the app in front draws. A frame is janky if the app's work and its
+/// stalls on memory take longer than a period.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Display {
+    /// Frames per second; 0: frames are not counted.
+    pub refresh_hz: u64,
+    /// Time that the app works for a frame, without stalls on memory.
+    pub frame_work: Span,
+}
+
+impl Default for Display {
+    fn default() -> Display {
+        Display { refresh_hz: 0, frame_work: Span::zero() }
+    }
+}
+
+impl Display {
+    /// Time for a frame; 0 if frames are not counted.
+    pub fn period_ns(&self) -> u64 {
+        1_000_000_000u64.checked_div(self.refresh_hz).unwrap_or(0)
+    }
+}
+
 /// Work of apps, services and daemons beside the launches. All of it is off by default, because no
 /// paper publishes it with its workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

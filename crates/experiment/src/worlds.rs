@@ -52,7 +52,7 @@ pub fn refuse(place: &str, experiment: &Experiment) -> Result<()> {
 
 /// Keys that only some worlds read, by their beginning. The first entry that matches a key holds
 /// for it; every world may read other keys.
-const READERS: [(&str, &[World]); 25] = [
+const READERS: [(&str, &[World]); 28] = [
     ("run.replay", &[World::Replay]),
     ("run.memory", &[World::Memory]),
     ("run.kernel", &[World::Kernel]),
@@ -65,6 +65,7 @@ const READERS: [(&str, &[World]); 25] = [
     ("machine.kernel.page_cluster", &[World::Phone, World::Vm]),
     ("machine.kernel.policy", &[World::Replay, World::Phone, World::Vm]),
     ("machine.kernel.exit_ns", &[World::Phone]),
+    ("machine.kernel.kswapd_core", &[World::Phone]),
     ("machine.kernel.anon_out_ns", &[World::Phone]),
     ("machine.kernel.file_out_ns", &[World::Phone]),
     ("machine.kernel.file_in_ns", &[World::Phone]),
@@ -78,6 +79,8 @@ const READERS: [(&str, &[World]); 25] = [
     ("machine.background", &[World::Phone]),
     ("machine.proactive", &[World::Phone]),
     ("machine.cores", &[World::Phone]),
+    ("machine.little", &[World::Phone]),
+    ("machine.display", &[World::Phone]),
 ];
 
 /// Refuse a key that was set or is varied, but that no world of the run reads: it would have no

@@ -25,6 +25,8 @@ pub struct Spill {
     arrival: Vec<u64>,
     next: u64,
     on_flash: Vec<bool>,
+    /// By slot, whether flash has it as a compressed object.
+    compressed: Vec<bool>,
     flash_pages: u64,
 }
 
@@ -33,7 +35,15 @@ impl Spill {
     pub fn new(setup: &Setup, params: &Params) -> Result<Spill> {
         let slots = Slots::count(setup.pages, setup.pages_of(params, SIZE.name)?);
         let (lists, arrival) = (Lists::new(slots, ALL.len()), vec![0; slots]);
-        Ok(Spill { store: Store::new(setup, params)?, lists, arrival, next: 0, on_flash: vec![false; slots], flash_pages: 0 })
+        Ok(Spill {
+            store: Store::new(setup, params)?,
+            lists,
+            arrival,
+            next: 0,
+            on_flash: vec![false; slots],
+            compressed: vec![false; slots],
+            flash_pages: 0,
+        })
     }
 
     /// Store `page`, compressed to `bytes`, in the pool. Returns false if the pool would exceed
@@ -84,12 +94,25 @@ impl Spill {
         self.write_flash(page, slot, out);
     }
 
+    /// Write a slot back as the pool stores it. Flash has a page for it all the same.
+    pub fn move_on_compressed(&mut self, slot: Slot, slots: &Slots, out: &mut Transfers) {
+        let page = slots.page_at(slot);
+        self.store.get_raw(page, slot, out);
+        self.compressed[slot as usize] = self.store.is_shrunk(slot);
+        self.free(slot);
+        self.write_flash(page, slot, out);
+    }
+
     pub fn load(&self, page: PageId, slot: Slot, out: &mut Transfers) {
         if self.store.holds(slot) {
-            self.store.get(page, slot, out);
-        } else {
-            out.cpu(page, Work::BlockRequest);
-            out.read(page, Medium::Flash, slot, PAGE_SIZE as u32);
+            return self.store.get(page, slot, out);
+        }
+        out.cpu(page, Work::BlockRequest);
+        out.read(page, Medium::Flash, slot, PAGE_SIZE as u32);
+        if self.compressed[slot as usize] {
+            // The object is decompressed into a buffer, which is copied to the page.
+            self.store.decompress(page, out);
+            out.cpu(page, Work::Copy);
         }
     }
 
@@ -98,7 +121,7 @@ impl Spill {
             self.lists.remove(slot);
             self.store.free(slot);
         } else {
-            self.on_flash[slot as usize] = false;
+            (self.on_flash[slot as usize], self.compressed[slot as usize]) = (false, false);
             self.flash_pages -= 1;
         }
     }

@@ -90,11 +90,24 @@ impl Store {
 
     /// Emit the transfers of reading `slot`. The content stays in the pool.
     pub fn get(&self, page: PageId, slot: Slot, out: &mut Transfers) {
-        let bytes = u32::from(self.stored[slot as usize]);
-        out.read(page, Medium::Pool, slot, bytes);
-        if bytes > 0 && u64::from(bytes) < PAGE_SIZE {
-            out.cpu(page, Work::Decompress(self.algorithm));
+        self.get_raw(page, slot, out);
+        if self.is_shrunk(slot) {
+            self.decompress(page, out);
         }
+    }
+
+    /// Emit the transfers of reading `slot` as it is stored.
+    pub fn get_raw(&self, page: PageId, slot: Slot, out: &mut Transfers) {
+        out.read(page, Medium::Pool, slot, u32::from(self.stored[slot as usize]));
+    }
+
+    /// Whether `slot` holds a compressed object, and not a page as it is, or a word.
+    pub fn is_shrunk(&self, slot: Slot) -> bool {
+        self.stored(slot).is_some_and(|bytes| bytes > 0 && u64::from(bytes) < PAGE_SIZE)
+    }
+
+    pub fn decompress(&self, page: PageId, out: &mut Transfers) {
+        out.cpu(page, Work::Decompress(self.algorithm));
     }
 
     pub fn free(&mut self, slot: Slot) {

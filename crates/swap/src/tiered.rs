@@ -7,6 +7,9 @@
 //! idle 20 minutes after boot, those that are still in the pool are written back after 180 minutes,
 //! all others are then marked, and so on each 24 hours (`ro.zram.mark_idle_delay_mins`,
 //! `first_wb_delay_mins`, `periodic_wb_delay_hours`). Nothing else is written back.
+//! `compressed_writeback` is Linux 6.19's (`zram_writeback_slots`, `decompress_bdev_page`): a
+//! compressed object is written back as it is and decompressed when it is read. It takes a page of
+//! the flash, and of the budget, all the same.
 //! Deviations: with `request=idle`, a page is written back as soon as it is idle, an incompressible
 //! one at once, and when the pool is at its limit, the oldest pages, all within the budget. With
 //! `request=android`, a request does not wait for the device to be idle. No recompression.
@@ -33,11 +36,19 @@ const REQUEST: Parameter = Parameter::new(
     "when pages are written back: idle (as soon as they are idle), or android (at the times of its jobs)",
 );
 
+const COMPRESSED: Parameter = Parameter::new(
+    "compressed_writeback",
+    Kind::Switch,
+    "off",
+    "whether pages are written back without decompression, and decompressed when they are read",
+)
+.sets(Place::Sysfs, "/sys/block/zram0/compressed_writeback");
+
 pub static ENTRY: Entry = Entry {
     key: "tiered",
     what: "zram with write-back of idle and incompressible pages to flash, within a daily budget",
     source: "Linux drivers/block/zram/zram_drv.c, write-back",
-    parameters: &[DISK_SIZE, COMPRESSOR, CONTENT, LIMIT, IDLE, BUDGET, REQUEST],
+    parameters: &[DISK_SIZE, COMPRESSOR, CONTENT, LIMIT, IDLE, BUDGET, REQUEST, COMPRESSED],
     info: Info {
         medium: Some(Medium::Flash),
         areas: &[Reservation::new("size", Medium::Flash)],
@@ -53,6 +64,7 @@ pub static ENTRY: Entry = Entry {
                 idle_ns: params.integer(IDLE.name) * 1_000_000_000,
                 budget,
                 left: budget,
+                compressed: params.switch(COMPRESSED.name),
                 now: 0,
                 jobs: (params.choice(REQUEST.name) == 1).then(Jobs::default),
                 stored_at: vec![0; Slots::count(setup.pages, setup.pages_of(params, "size")?)],
@@ -100,6 +112,8 @@ struct Tiered {
     /// Pages that may be written back per day, and those left today.
     budget: u64,
     left: u64,
+    /// Whether the pool's objects are written back as they are.
+    compressed: bool,
     now: u64,
     /// None if a page is written back as soon as it is idle.
     jobs: Option<Jobs>,
@@ -114,7 +128,10 @@ impl Tiered {
             return false;
         }
         self.left -= 1;
-        self.pool.move_on(slot, slots, out);
+        match self.compressed {
+            true => self.pool.move_on_compressed(slot, slots, out),
+            false => self.pool.move_on(slot, slots, out),
+        }
         true
     }
 }
@@ -199,6 +216,54 @@ impl Backend for Tiered {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Algorithm, Content, SchemeSpec, Served, Step, Stored, Work};
+    use std::sync::Arc;
+    use swaplab_vocab::Op;
+
+    /// Page 0 shrinks to 2000 bytes, page 1 not at all.
+    struct Two;
+    impl Content for Two {
+        fn compressed(&self, page: PageId, _: Algorithm) -> u32 {
+            [2000, 4096][page as usize % 2]
+        }
+    }
+
+    /// Write two pages back once they are idle, and read them again. Either way flash gets and
+    /// gives a page for each. Page 0 is decompressed before it is written, or after it was read,
+    /// and then copied from the decompressor's buffer. Page 1 is never decompressed.
+    #[test]
+    fn write_back_decompresses_before_or_after() {
+        for compressed in ["off", "on"] {
+            let text = format!("tiered:idle=1,compressed_writeback={compressed}");
+            let setup = Setup { content: Arc::new(Two), ..Setup::new(2, 2) };
+            let (mut tiered, mut out) = (SchemeSpec::parse(&text).unwrap().build(&setup).unwrap(), Transfers::default());
+            assert!((0..2).all(|page| tiered.swap_out(page, true, &mut out) == Stored::Written));
+            out.clear();
+            tiered.tick(Nanos(5_000_000_000), &mut out);
+            let cpu = |out: &Transfers| {
+                out.steps.iter().filter_map(|t| if let Step::Cpu(work) = t.step { Some((t.page, work)) } else { None }).collect::<Vec<_>>()
+            };
+            let bytes = |out: &Transfers, read: bool| -> u32 {
+                let of = |step: Step| match step {
+                    Step::Read { medium: Medium::Flash, bytes, .. } if read => bytes,
+                    Step::Write { medium: Medium::Flash, bytes, .. } if !read => bytes,
+                    _ => 0,
+                };
+                out.steps.iter().map(|t| of(t.step)).sum()
+            };
+            let decompress = Work::Decompress(Algorithm::Lz4);
+            let before = if compressed == "off" { vec![(0, decompress)] } else { vec![] };
+            let written: Vec<_> = cpu(&out).into_iter().filter(|(_, work)| *work != Work::BlockRequest).collect();
+            assert_eq!((written, bytes(&out, false)), (before, 2 * 4096), "{compressed}");
+            assert_eq!((tiered.usage().dram_bytes, tiered.usage().flash_bytes), (0, 2 * 4096));
+            out.clear();
+            assert!((0..2).all(|page| tiered.fault(page, Op::Read, &mut out) == Served::Copied { kept: false }));
+            let after = if compressed == "on" { vec![(0, decompress), (0, Work::Copy)] } else { vec![] };
+            let read: Vec<_> = cpu(&out).into_iter().filter(|(_, work)| !matches!(work, Work::BlockRequest | Work::SwapIn)).collect();
+            assert_eq!((read, bytes(&out, true)), (after, 2 * 4096), "{compressed}");
+            tiered.check().unwrap();
+        }
+    }
 
     /// The first request comes at 180 minutes and writes back what came in the first 20; the next
     /// one a day later, what came before the first. None comes in between.

@@ -162,6 +162,7 @@ fn variants() -> Vec<String> {
         "zswap:pool=0%",
         "tiered:limit=4p,budget=9p,idle=10",
         "tiered:limit=4p,request=android",
+        "tiered:limit=4p,budget=9p,idle=10,compressed_writeback=on",
     ];
     all.extend(corners.map(String::from));
     for info in SCHEMES.iter() {

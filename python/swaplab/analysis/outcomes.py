@@ -62,6 +62,7 @@ OUTCOMES = (
     Outcome("time.wall_ns", "run time", "s", 1e-9),
     Outcome("launches.cold", "cold starts", ""),
     Outcome("launches.kills", "kills", ""),
+    Outcome("display.janky_share", "janky frames", "%", 100),
     Outcome("paging.faults", "faults", ""),
     Outcome("paging.swap_in_bytes", "swapped in", "MiB", 1 / MIB),
     Outcome("paging.swap_out_bytes", "swapped out", "MiB", 1 / MIB),

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from swaplab import _core
 from swaplab.analysis.compare import Comparison
+from swaplab.analysis.memory_samples import SampleAdvice
 from swaplab.analysis.plan import Plan
 from swaplab.analysis.recommend.result import Recommendation
 from swaplab.analysis.side_by_side import WorldComparison
@@ -128,9 +129,10 @@ class NvmCache(_Result):
 
 
 AnalysisResult = Annotated[
-    Comparison | Plan | Recommendation | Curve | Spread | EnergyResult | NvmCache | WorldComparison, Field(discriminator="document")
+    Comparison | Plan | Recommendation | SampleAdvice | Curve | Spread | EnergyResult | NvmCache | WorldComparison,
+    Field(discriminator="document"),
 ]
-Readable = Document | Comparison | Plan | Recommendation | Curve | Spread | EnergyResult | NvmCache | WorldComparison
+Readable = Document | Comparison | Plan | Recommendation | SampleAdvice | Curve | Spread | EnergyResult | NvmCache | WorldComparison
 _ADAPTER: TypeAdapter[AnalysisResult] = TypeAdapter(AnalysisResult)
 
 

@@ -1,5 +1,5 @@
 """`swaplab advise`: advice on zRAM, swappiness and lmkd for a user's launches on a current
-phone.
+phone; of samples of a phone's memory, what they say without launches.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import typer
 
 from swaplab import report
 from swaplab.analysis import advise as advice
+from swaplab.analysis import memory_samples as of_samples
 from swaplab.analysis.outcomes import BY_PATH, Outcome
 from swaplab.analysis.recommend.result import Recommendation, SettingAdvice
 from swaplab.analysis.verdict import amount, plural
@@ -23,8 +24,9 @@ from swaplab.cli import options as o
 from swaplab.cli.progress import bar
 from swaplab.cli.table import print_columns
 from swaplab.core import experiment as experiments
-from swaplab.core import launch_list
+from swaplab.core import launch_list, memory_samples
 from swaplab.core.document import SUMMARY
+from swaplab.core.errors import BadInput
 from swaplab.core.files import path_for_message
 from swaplab.core.model import Document, Experiment, Row
 from swaplab.worlds import run
@@ -53,7 +55,7 @@ class Finished:
 
 
 def advise(
-    launches: Annotated[Path, typer.Argument(metavar="LAUNCHES", help="A CSV of app launches.")],
+    launches: Annotated[Path, typer.Argument(metavar="LAUNCHES|SAMPLES", help="A CSV of app launches, or samples of a phone's memory.")],
     machine: Annotated[
         str | None, typer.Option("--machine", metavar="M", help="A phone of `swaplab list machines` (default: that of --apps).")
     ] = None,
@@ -81,9 +83,16 @@ def advise(
     as_json: o.Json = False,
 ) -> None:
     """Advise on zram, swappiness and lmkd for one user's launches, with intervals, and say what
-    could not be decided.
+    could not be decided. Of samples of /proc/meminfo or `dumpsys meminfo` (a file, a folder or a
+    CSV), say what they show without launches.
     """
-    launch_list.refuse_samples(launches)
+    if memory_samples.is_samples(launches):
+        if machine is not None or now or set or goal is not None:
+            raise BadInput(
+                f"{path_for_message(launches)}: samples of a phone's memory, of which nothing is simulated; "
+                "expected no --machine, --now, --set or --goal, or a CSV of launches"
+            )
+        return _advise_on_samples(launches, columns, output, as_json)
     base = experiments.read(apps, [*([f"machine.base={machine}"] if machine is not None else []), *set])
     # A file's `about` has the errors of the fit; a preset's is a question.
     about = base.about if Path(apps).exists() else ""
@@ -113,6 +122,28 @@ def advise(
         print(f"report: {path_for_message(output / 'report.html')}")
     if finished.is_interrupted:
         raise KeyboardInterrupt(f"advise: {finished.note}")
+
+
+def _advise_on_samples(source: Path, columns: str | None, output: Path | None, as_json: bool) -> None:
+    """Print what samples say by themselves, and write it to the folder `output` if one is given."""
+    store = Store(output) if output is not None else None
+    try:
+        samples = memory_samples.read(source, launch_list.parse_columns(columns)["time"])
+        found = of_samples.advise(samples, source)
+        if store is not None:
+            summary = found.model_dump_json(indent=1) + "\n"
+            store.finish({"report.html": report.page([("samples", found)], "samples").encode(), SUMMARY: summary.encode()})
+    except BaseException:
+        if store is not None:
+            store.abandon()
+        raise
+    if as_json:
+        print(found.model_dump_json(indent=2))
+        return
+    print("\n".join([found.verdict, *found.findings, f"zram: {found.zram}", *(f"not decided: {line}" for line in found.undecided)]))
+    print("measured; one phone in one span of time: nothing is shown about others")
+    if output is not None:
+        print(f"report: {path_for_message(output / 'report.html')}")
 
 
 def _simulate(wanted: Experiment, jobs: int, label: str) -> Finished:

@@ -4,7 +4,6 @@ mapped by name.
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,12 +17,15 @@ MEANINGS = {"time": "t_s", "app": "app", "category": "category", "foreground": "
 #: Where no column says how long an app stays in front: until the next launch, at most so many
 #: seconds (assumed).
 LONGEST_S = 300.0
+<<<<<<< HEAD
 #: Times are below this, in seconds: the year 5138. A clock of milliseconds since 1970 is above it.
 END_S = 1e11
 #: Lines that memory samples have and a CSV has not (docs/how-to/capture.md).
 SAMPLES = re.compile(rb"^(@ \d|\*\* MEMINFO in pid |(MemTotal|MemFree):? +\d)", re.MULTILINE)
 #: The first bytes of a file in which its format is looked for.
 HEAD_BYTES = 1 << 16
+=======
+>>>>>>> phone24
 #: Columns beside the file's own: seconds, and the number of the line.
 AT, LINE = "\0at", "\0line"
 
@@ -41,23 +43,6 @@ def parse_columns(text: str | None) -> dict[str, str]:
             raise BadInput(f"--columns '{part.strip()}': expected {'=, '.join(MEANINGS)}= and the name of a column of the file")
         columns[meaning] = column
     return columns
-
-
-def refuse_samples(source: Path) -> None:
-    """Raise BadInput for samples of a phone's memory, which have no list of launches but from which
-    a phone can be fitted.
-    """
-    try:
-        with source.open("rb") as file:
-            head = file.read(HEAD_BYTES)
-    except OSError:  # reading it as a CSV reports the problem
-        return
-    if SAMPLES.search(head):
-        name = path_for_message(source)
-        raise BadInput(
-            f"{name}: memory samples, not a CSV of launches; expected two commands: "
-            f"`swaplab trace fit phone {name} -o phone.toml`, then `swaplab advise LAUNCHES.csv --apps phone.toml`"
-        )
 
 
 def convert(source: Path, target: Path, columns: dict[str, str], first: int | None = None) -> int:

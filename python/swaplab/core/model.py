@@ -362,6 +362,32 @@ class DiskRate(BaseModel):
     pages_per_s: float
 
 
+class Display(BaseModel):
+    """The display, whose frames the app in front draws. A frame is janky if the app's work and its stalls on memory take longer than a
+    period."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_by_name=True)
+
+    frame_work: str = Field(default="0")
+    """Time that the app works for a frame, without stalls on memory."""
+    refresh_hz: int = Field(default=0, ge=0)
+    """Frames per second; 0: frames are not counted."""
+
+
+class DisplayFigures(BaseModel):
+    """Frames of the display while an app was in front, after its launch. Counts are means over seeds."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_by_name=True)
+
+    frames: float = Field(default=0.0)
+    frozen_frames: float = Field(default=0.0)
+    """Of these, frames that took more than 700 ms."""
+    janky_frames: float = Field(default=0.0)
+    """Frames that were too late because the app waited for memory."""
+    janky_share: int | float | None = Field(default=None)
+    """Share of frames that were janky; null if none was drawn."""
+
+
 class Draw(BaseModel):
     """Launches drawn by popularity 1 / rank^alpha, where the rank is the position in the list of apps. No app is launched twice in a
     row (A2S, Table 1)."""
@@ -388,6 +414,10 @@ class Energy(BaseModel):
 IoOrder = Literal["noop", "cfq-like", "row-like", "mq-deadline-like", "reads-first"]
 
 
+# The core on which kswapd runs, on a machine with several.
+KswapdCore = Literal["own", "little", "app"]
+
+
 class KernelSettings(BaseModel):
     """The kernel's memory settings, with the kernel's names if it has them."""
 
@@ -407,6 +437,7 @@ class KernelSettings(BaseModel):
     """Processor time of reclaim to unmap and drop a page of a file, besides its scan, in ns."""
     io_order: IoOrder = Field(default="reads-first")
     """How storage schedules reads and writes."""
+    kswapd_core: KswapdCore = Field(default="own")
     max_request: str | None = Field(default=None)
     """Maximum size of a storage request, up to which writes of adjacent pages are merged; by default that of the scheme."""
     page_cluster: int | None = Field(default=None, ge=0)
@@ -435,6 +466,17 @@ class Limits(BaseModel):
     """Number of apps that run a service in the background (A2S, Section 5.3: 3). They are drawn at random."""
 
 
+class LittleCores(BaseModel):
+    """The cores of `machine.cores` that are slower than the others, on which apps do not run."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_by_name=True)
+
+    cores: int = Field(default=0, ge=0)
+    speed: float = Field(default=0.157)
+    """Speed relative to the app's core. The default is that of a Pixel 6: 250 DMIPS/MHz at 1803 MHz (Cortex-A55) against 1024 at 2802
+    MHz (Cortex-X1), Linux, arch/arm64/boot/dts/exynos/google/gs101.dtsi."""
+
+
 class Machine(BaseModel):
     """The machine that designs run on."""
 
@@ -450,6 +492,7 @@ class Machine(BaseModel):
     parallel."""
     devices: Devices = Field(default_factory=Devices)
     """Devices by medium: keys of `swaplab list devices`, or paths of device files."""
+    display: Display = Field(default_factory=Display)
     dram: str | None = Field(default=None)
     """Memory of the machine (`phone`, `vm`), of the control group (`kernel`) or of each process (`memory`). In `replay` it may be in
     percent of the trace's footprint."""
@@ -461,6 +504,7 @@ class Machine(BaseModel):
     killer: Spec = Field(default="off")
     """The low-memory killer of designs without their own; `off` for none."""
     limits: Limits = Field(default_factory=Limits)
+    little: LittleCores = Field(default_factory=LittleCores)
     page_size: str = Field(default="4KiB")
     """Page size: 4KiB or 16KiB."""
     pool_in_dram: bool = Field(default=False)
@@ -1108,6 +1152,8 @@ class Row(BaseModel):
     """Figures of each seed, in order; empty for one run."""
     design: str
     """Name of the design. `policy`, `swap`, `app_policy` and `killer` are as written in it."""
+    display: DisplayFigures | None = Field(default=None)
+    """Null in worlds that draw nothing, and on a machine without a display."""
     energy: Energy | None = Field(default=None)
     interval: dict[str, tuple[float, float]]
     """95 % confidence intervals of figures by their path in the row, such as `launches.delay_ms.mean`; empty if n is 1."""

@@ -14,9 +14,9 @@ from swaplab.core.statistics import separates
 from swaplab.report.origin import Labeled
 from swaplab.report.page import Cell, Section, Table
 
-DELAY, COLD = BY_PATH["launches.delay_ms.mean"], BY_PATH["launches.cold"]
-CAPTION = "At a glance (launch: mean; cold starts: of all launches; a day: at the beat of these launches)"
-COLUMNS = ["design", "launch, ms", "cold starts, %", "apps lost a day", "flash, years", "battery a day, %"]
+DELAY, COLD, JANK = BY_PATH["launches.delay_ms.mean"], BY_PATH["launches.cold"], BY_PATH["display.janky_share"]
+CAPTION = "At a glance (launch: mean; cold starts: of all launches; janky frames: of those in front; a day: at the beat of these launches)"
+COLUMNS = ["design", "launch, ms", "cold starts, %", "janky frames, %", "apps lost a day", "flash, years", "battery a day, %"]
 
 
 def table(rows: Sequence[Labeled]) -> Table:
@@ -37,6 +37,7 @@ def _texts(row: Row) -> list[str]:
     return [
         _delay(row),
         "-" if launches is None or launches.cold is None or not launches.count else f"{100 * launches.cold / launches.count:.1f}",
+        janky_text(row),
         number(sum(detail.daily.kills.values()), 3),
         _years(row),
         "-" if share is None else f"{100 * share:.1f}",
@@ -49,6 +50,16 @@ def _delay(row: Row) -> str:
         return "-"
     interval = DELAY.interval(row)
     return f"{delay.mean:,.0f}" + (f" ({interval.low:,.0f} to {interval.high:,.0f})" if interval is not None else "")
+
+
+def janky_text(row: Row) -> str:
+    """Format the share of janky frames in percent with its interval; "-" if frames are not
+    counted.
+    """
+    share, interval = JANK.value(row), JANK.interval(row)
+    if share is None:
+        return "-"
+    return number(share, 2) + (f" ({number(interval.low, 2)} to {number(interval.high, 2)})" if interval is not None else "")
 
 
 def _years(row: Row) -> str:

@@ -39,6 +39,7 @@ def section(document: Document, rows: Sequence[Row], key: str) -> Section:
             *mixed_kinds(rows),
             *glance.lines(entries),
             *_evidence(document, entries),
+            *_display(document, entries),
             *launches.invalid_lines(entries),
             *launches.memory_lines(entries),
         ],
@@ -81,15 +82,37 @@ def _evidence(document: Document, rows: Sequence[Labeled]) -> list[str]:
     return lines
 
 
+def _display(document: Document, rows: Sequence[Labeled]) -> list[str]:
+    """Say what the share of janky frames means, or why it is not known."""
+    display = document.experiment.machine.display
+    if any(entry.row.display is None for entry in rows):
+        return ["Janky frames are not known: the machine has no display (machine.display.refresh_hz is 0)."]
+    period_ms, work = 1000 / display.refresh_hz, display.frame_work
+    return [
+        f"A frame is janky if the app's work ({work}, assumed) and its waits for memory exceed {period_ms:.1f} ms. The app draws "
+        f"{display.refresh_hz} frames a second in front and uses its pages at even intervals; in bursts, more frames would be janky."
+    ]
+
+
 def feel_table(rows: Sequence[Labeled]) -> Table:
     """Build the table of the figures that matter to a user, a row per design; rates are at the beat
     of these launches.
     """
-    columns = ["design", "cold p50, ms", "cold p95, ms", "resume p50, ms", "resume p95, ms", f"kills a day ({', '.join(CLASSES)})"]
+    columns = [
+        "design",
+        "cold p50, ms",
+        "cold p95, ms",
+        "resume p50, ms",
+        "resume p95, ms",
+        "janky frames, %",
+        "frozen frames",
+        f"kills a day ({', '.join(CLASSES)})",
+    ]
     cells = []
     for entry in rows:
         spreads = [launches.spread_of(entry, name) for name in ("cold_ms", "resume_ms")]
         texts = [_delay(spread, leaf) for spread in spreads for leaf in ("p50", "p95")]
+        texts += [glance.janky_text(entry.row), "-" if (shown := entry.row.display) is None else number(shown.frozen_frames, 3)]
         kills = detail(entry).daily.kills
         texts.append(" / ".join(number(kills.get(name, 0.0), 3) for name in CLASSES))
         cells.append([Cell(entry.label), *map(Cell, texts)])

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from swaplab.analysis.compare import Comparison
+from swaplab.analysis.memory_samples import SampleAdvice
 from swaplab.analysis.plan import Plan
 from swaplab.analysis.recommend.result import Recommendation
 from swaplab.analysis.results import Curve, EnergyResult, NvmCache, Readable, Spread
@@ -19,6 +20,7 @@ from swaplab.report import (
     curve,
     energy,
     kernel,
+    memory_samples,
     nvm_cache,
     phone,
     plan,
@@ -50,6 +52,8 @@ def sections(document: Readable, key: str = "run") -> list[Section]:
             return [plan.section(document, key)]
         case Recommendation():
             return [recommendation.section(document, key)]
+        case SampleAdvice():
+            return [memory_samples.section(document, key)]
         case Curve():
             return [curve.section(document, key)]
         case Spread():

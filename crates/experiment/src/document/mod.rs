@@ -10,7 +10,7 @@ pub use detail::{
     AppRow, Calibration, Cdf, Daily, GaugeSample, KernelDetail, LifetimeShares, Lifetimes, MappedReads, MemoryDetail, PhoneDetail,
     ReplayDetail, StartSpread, Timeline, TimelineKill,
 };
-pub use row::{Classes, Energy, Kind, LaunchFigures, MediumUse, Memory, Paging, Row, SeedRow, Time, Wear};
+pub use row::{Classes, DisplayFigures, Energy, Kind, LaunchFigures, MediumUse, Memory, Paging, Row, SeedRow, Time, Wear};
 pub use spread::Spread;
 
 use crate::{Experiment, Scalar};

@@ -47,6 +47,9 @@ pub struct Row {
     pub paging: Paging,
     pub time: Time,
     pub launches: Option<LaunchFigures>,
+    /// Null in worlds that draw nothing, and on a machine without a display.
+    #[serde(default)]
+    pub display: Option<DisplayFigures>,
     pub energy: Option<Energy>,
     /// Traffic, energy and wear by medium.
     pub media: BTreeMap<String, MediumUse>,
@@ -224,6 +227,19 @@ pub struct Classes {
     pub annoying: f64,
     pub unacceptable: f64,
     pub unusable: f64,
+}
+
+/// Frames of the display while an app was in front, after its launch. Counts are means over seeds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DisplayFigures {
+    pub frames: f64,
+    /// Frames that were too late because the app waited for memory.
+    pub janky_frames: f64,
+    /// Of these, frames that took more than 700 ms.
+    pub frozen_frames: f64,
+    /// Share of frames that were janky; null if none was drawn.
+    pub janky_share: Option<f64>,
 }
 
 /// Energy in joules.

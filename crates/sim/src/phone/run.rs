@@ -9,6 +9,7 @@ use super::process::Process;
 use super::spec::{Design, Sequence, Spec};
 use super::user::apps::Apps;
 use super::user::background::draw_apps;
+use super::user::display::Drawing;
 use super::user::heap::Heap;
 use super::user::layout::{AppPages, Layout};
 use super::user::nature::Natures;
@@ -38,6 +39,8 @@ pub struct PhoneRun<'a> {
     natures: Natures,
     /// When the app in front writes to its files next.
     write: Due,
+    /// The frames that the app in front draws.
+    drawing: Drawing,
 }
 
 /// The time between the references of the running task.
@@ -101,6 +104,7 @@ impl<'a> PhoneRun<'a> {
             ops: Vec::new(),
             natures,
             write: Due::default(),
+            drawing: Drawing::default(),
         })
     }
 
@@ -186,11 +190,13 @@ impl<'a> PhoneRun<'a> {
         let front_ns = (at_ns + launch.foreground_ns).saturating_sub(self.machine.clock.settled_ns);
         let allocations = self.take_allocations(launch.app, front_ns, true);
         self.pace = Pace::over(front_ns, self.references(app, &[]) + self.heap_references(launch.app, allocations), false);
+        self.drawing = Drawing::begin(self.spec.phone.display, front_ns);
         self.refer_in_front(app, start);
         self.allocate(launch.app, allocations, true);
         self.pace = Pace::default();
         self.write = Due::default();
         self.machine.catch_up();
+        std::mem::take(&mut self.drawing).end(&mut self.machine.counts.display);
         self.machine.clock.take_stalls()
     }
 
@@ -287,7 +293,9 @@ impl<'a> PhoneRun<'a> {
     fn refer(&mut self, page: PageId, op: Op) {
         self.advance_time(self.pace.step_ns);
         self.machine.prefetch.used(page..page + 1);
+        let before_ns = self.machine.clock.waited_ns();
         self.machine.touch(page, op);
+        self.drawing.stall(self.machine.clock.waited_ns() - before_ns);
     }
 
     /// Let `ns` pass, at most the rest of the running task's time. The app in front writes to its
@@ -295,6 +303,7 @@ impl<'a> PhoneRun<'a> {
     fn advance_time(&mut self, ns: u64) {
         let mut ns = ns.min(self.pace.left_ns);
         self.pace.left_ns -= ns;
+        self.drawing.pass(ns, &mut self.machine.counts.display);
         while let Some(wait_ns) = self.write.within(self.machine.clock.now(), ns) {
             self.pass(wait_ns);
             ns -= wait_ns;

@@ -35,6 +35,7 @@ pub fn row(plan: &Plan, trace: &Trace, spec: &PointSpec, outcome: Outcome) -> Ro
         paging: paging(&outcome, page),
         time: time(plan, &outcome),
         launches: None,
+        display: None,
         energy: swap.map(|swap| energy(&media, swap.processor().1)),
         media,
         interval: BTreeMap::new(),

@@ -2,6 +2,7 @@
 //! app. Tables and reports are made of these rows; nothing in the machine reads them.
 
 use super::senders::Shares;
+use crate::phone::user::display::FrameCounts;
 use crate::phone::user::owner::{shared_number, shared_owner, SYSTEM};
 use swaplab_apps::{Scores, Start};
 use swaplab_swap::Medium;
@@ -173,6 +174,8 @@ pub struct Counts {
     pub system_ns: u64,
     /// Stalls of launches and of the app in the foreground.
     pub stall_ns: u64,
+    /// Frames of the display while an app was in front, after its launch.
+    pub display: FrameCounts,
 }
 
 #[derive(Clone, Debug, Default)]

@@ -4,6 +4,7 @@ use crate::ledger::{wear, Prices};
 use crate::phone::machine::record::{Reason, Record};
 use crate::phone::machine::stays::Stays;
 use crate::phone::machine::Machine;
+use crate::phone::user::display::FrameCounts;
 use std::collections::BTreeMap;
 use swaplab_apps::Start;
 use swaplab_experiment::document::{Energy, MediumUse, Memory, Paging, Time};
@@ -17,6 +18,7 @@ pub struct Outcome {
     pub memory: Memory,
     pub paging: Paging,
     pub time: Time,
+    pub display: FrameCounts,
     pub energy: Energy,
     pub media: BTreeMap<String, MediumUse>,
     /// The swap scheme's own figures at the end of the run.
@@ -87,6 +89,7 @@ impl Outcome {
             was_tight: counts.background_ns > 0 || counts.direct_reclaim_ns > 0 || kills_for_memory,
             record: machine.record,
             stays: machine.swap.stays,
+            display: counts.display,
             paging,
             time,
         }
@@ -94,6 +97,11 @@ impl Outcome {
 
     pub fn starts(&self, start: Start) -> u64 {
         self.record.launches.iter().filter(|launch| launch.start == start).count() as u64
+    }
+
+    /// Share of the frames that were janky. `None` if none was drawn.
+    pub fn janky_share(&self) -> Option<f64> {
+        (self.display.drawn > 0).then(|| self.display.janky as f64 / self.display.drawn as f64)
     }
 
     /// The length of the counted part of the run, in seconds.

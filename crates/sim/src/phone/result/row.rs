@@ -5,18 +5,21 @@ use super::interval::of_mean;
 use super::launches::figures;
 use super::outcome::Outcome;
 use super::quantiles::{mean, quantile};
-use crate::phone::spec::{Design, Spec};
+use crate::phone::spec::{Design, Phone, Spec};
 use std::collections::{BTreeMap, BTreeSet};
 use swaplab_apps::Start;
-use swaplab_experiment::document::{Energy, Kind, LaunchFigures, MediumUse, Memory, Paging, PointValues, Row, SeedRow, Time, Wear};
+use swaplab_experiment::document::{
+    DisplayFigures, Energy, Kind, LaunchFigures, MediumUse, Memory, Paging, PointValues, Row, SeedRow, Time, Wear,
+};
 use swaplab_experiment::{Experiment, Launches, Order};
 use swaplab_vocab::World;
 
 /// Paths of the figures whose means over users get an interval.
-const COUNTED: [&str; 9] = [
+const COUNTED: [&str; 10] = [
     "launches.resumes",
     "launches.cold",
     "launches.kills",
+    "display.janky_share",
     "paging.swap_in_bytes",
     "paging.swap_out_bytes",
     "paging.direct_reads",
@@ -53,6 +56,7 @@ pub fn row(experiment: &Experiment, spec: &Spec, design: &Design, runs: &[Outcom
         interval: intervals(&by_seed, &launches, users),
         by_seed: if runs.len() > 1 { by_seed } else { Vec::new() },
         launches: Some(launches),
+        display: display(runs, &spec.phone),
         invalid: None,
         replay: None,
         phone: Some(detail(runs, apps, spec.phone.battery_wh, spec.sequences.independent)),
@@ -99,8 +103,20 @@ fn of_seed(run: &Outcome) -> SeedRow {
     for (group, values) in [("memory", run.memory.figures()), ("paging", run.paging.figures()), ("time", run.time.figures())] {
         figures.extend(values.into_iter().map(|(key, value)| (format!("{group}.{key}"), value)));
     }
+    figures.extend(run.janky_share().map(|share| ("display.janky_share".into(), share)));
     figures.extend(run.energy.total_j.map(|joules| ("energy.total_j".into(), joules)));
     SeedRow { seed: run.seed, figures }
+}
+
+/// The frames of the display, as means over the runs. `None` if the machine's display has no rate.
+fn display(runs: &[Outcome], phone: &Phone) -> Option<DisplayFigures> {
+    let counted = |of: &dyn Fn(&Outcome) -> u64| mean(runs.iter().map(|run| of(run) as f64));
+    (phone.display.period_ns > 0).then(|| DisplayFigures {
+        frames: counted(&|run| run.display.drawn),
+        janky_frames: counted(&|run| run.display.janky),
+        frozen_frames: counted(&|run| run.display.frozen),
+        janky_share: mean_of(runs.iter().map(Outcome::janky_share)),
+    })
 }
 
 /// Intervals over users, by the path of the figure. Empty if runs are not users.

@@ -7,7 +7,7 @@ mod programs;
 
 pub use design::{Design, PagePolicy};
 pub use launches::{Sequence, Sequences};
-pub use phone::{Background, HeapRule, PageWork, Phone, Proactive};
+pub use phone::{Background, Display, HeapRule, PageWork, Phone, Proactive};
 
 use programs::Programs;
 use swaplab_experiment::apps::AppModels;

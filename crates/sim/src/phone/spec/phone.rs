@@ -4,7 +4,7 @@ use crate::ledger::Prices;
 use std::sync::Arc;
 use swaplab_apps::compaction::{Compact, Throttles};
 use swaplab_apps::Limits;
-use swaplab_experiment::{IoOrder, Machine, Mib, Span};
+use swaplab_experiment::{IoOrder, KswapdCore, Machine, Mib, Span};
 use swaplab_vocab::{BadInput, Result};
 
 /// Processor time for a page, besides scans, copies and devices: to evict an anonymous page, to
@@ -34,6 +34,9 @@ pub struct Phone {
     pub read_ahead_pages: u32,
     /// Number of processors. If it is 1, kswapd and the running task share it.
     pub cores: u64,
+    pub kswapd_core: KswapdCore,
+    /// Speed of a little core relative to the app's.
+    pub little_speed: f64,
     /// Processor time of reclaim for each page that it scans.
     pub scan_ns: u64,
     pub page_work: PageWork,
@@ -41,6 +44,7 @@ pub struct Phone {
     pub exit_ns: u64,
     pub io_order: IoOrder,
     pub write_back_holds_frames: bool,
+    pub display: Display,
     pub limits: Limits,
     pub background: Background,
     pub prices: Arc<Prices>,
@@ -98,6 +102,14 @@ pub struct Services {
     pub share: f64,
     pub daemons_every_ns: u64,
     pub daemons_share: f64,
+}
+
+/// How often the display shows a frame, and how long the app in front works for one. A period of 0:
+/// frames are not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Display {
+    pub period_ns: u64,
+    pub work_ns: u64,
 }
 
 /// Settings of proactive reclaim. A period of 0 turns it off.
@@ -166,6 +178,20 @@ impl Background {
 }
 
 impl Phone {
+    /// Whether kswapd and the running task have one processor.
+    pub fn kswapd_shares(&self) -> bool {
+        self.cores == 1 || self.kswapd_core == KswapdCore::App
+    }
+
+    /// Speed of kswapd's core relative to the app's.
+    pub fn kswapd_speed(&self) -> f64 {
+        if self.kswapd_core == KswapdCore::Little && self.cores > 1 {
+            self.little_speed
+        } else {
+            1.0
+        }
+    }
+
     pub fn of(machine: &Machine) -> Result<Phone> {
         let dram = machine.dram.as_ref().ok_or_else(|| BadInput::new("machine.dram", "no size", "a size such as 1536MiB"))?;
         let dram_bytes = dram.absolute_bytes("machine.dram")?;
@@ -186,6 +212,8 @@ impl Phone {
             pool_in_dram: machine.pool_in_dram,
             read_ahead_pages: (read_ahead / page_bytes).max(1) as u32,
             cores: machine.cores,
+            kswapd_core: machine.kernel.kswapd_core,
+            little_speed: machine.little.speed,
             scan_ns: machine.kernel.scan_ns,
             page_work: PageWork {
                 anon_out_ns: machine.kernel.anon_out_ns,
@@ -195,6 +223,7 @@ impl Phone {
             exit_ns: machine.kernel.exit_ns,
             io_order: machine.kernel.io_order,
             write_back_holds_frames: machine.kernel.write_back_holds_frames,
+            display: Display { period_ns: machine.display.period_ns(), work_ns: nanoseconds(&machine.display.frame_work) },
             limits: Limits { cached: machine.limits.cached.unwrap_or(u64::MAX), services: machine.limits.services },
             background: Background::of(&machine.background, page_bytes),
             prices: Arc::new(Prices::new(&machine.devices)?.with_pages_of(page_bytes)),

@@ -3,6 +3,7 @@
 
 mod apps;
 mod by_hand;
+mod display;
 mod energy;
 mod laws;
 mod pool;

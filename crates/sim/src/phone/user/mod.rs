@@ -3,6 +3,7 @@
 
 pub mod apps;
 pub mod background;
+pub mod display;
 pub mod heap;
 pub mod layout;
 pub mod nature;
