@@ -17,15 +17,8 @@ MEANINGS = {"time": "t_s", "app": "app", "category": "category", "foreground": "
 #: Where no column says how long an app stays in front: until the next launch, at most so many
 #: seconds (assumed).
 LONGEST_S = 300.0
-<<<<<<< HEAD
 #: Times are below this, in seconds: the year 5138. A clock of milliseconds since 1970 is above it.
 END_S = 1e11
-#: Lines that memory samples have and a CSV has not (docs/how-to/capture.md).
-SAMPLES = re.compile(rb"^(@ \d|\*\* MEMINFO in pid |(MemTotal|MemFree):? +\d)", re.MULTILINE)
-#: The first bytes of a file in which its format is looked for.
-HEAD_BYTES = 1 << 16
-=======
->>>>>>> phone24
 #: Columns beside the file's own: seconds, and the number of the line.
 AT, LINE = "\0at", "\0line"
 
