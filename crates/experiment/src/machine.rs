@@ -3,7 +3,7 @@
 
 use crate::design::{Design, SYSTEM};
 use crate::quantity::{Mib, Size};
-use crate::settings::{is_default, Background, Display, IoOrder, Limits, Proactive};
+use crate::settings::{is_default, Background, Display, IoOrder, KswapdCore, Limits, Proactive};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use swaplab_policy::POLICIES;
@@ -71,6 +71,11 @@ pub struct KernelSettings {
     /// `shrink_folio_list`). False: reclaim frees the frame at once, and a task in direct reclaim
     /// waits for its own writes.
     pub write_back_holds_frames: bool,
+    pub kswapd_core: KswapdCore,
+    /// Speed of a little core relative to the app's. The default is that of a Pixel 6: 250
+    /// DMIPS/MHz at 1803 MHz (Cortex-A55) against 1024 at 2802 MHz (Cortex-X1), Linux,
+    /// arch/arm64/boot/dts/exynos/google/gs101.dtsi.
+    pub little_speed: f64,
     /// Processor time of kswapd for each page that it scans, in ns (assumed).
     pub scan_ns: u64,
     /// Processor time of reclaim to unmap an anonymous page and give it a slot, besides its scan
@@ -133,6 +138,8 @@ impl Default for KernelSettings {
             io_order: IoOrder::default(),
             max_request: None,
             write_back_holds_frames: true,
+            kswapd_core: KswapdCore::default(),
+            little_speed: 0.157,
             scan_ns: 200,
             anon_out_ns: 0,
             file_out_ns: 0,

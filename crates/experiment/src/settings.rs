@@ -17,6 +17,19 @@ pub struct Limits {
     pub services: u64,
 }
 
+/// The core on which kswapd runs, on a machine with several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum KswapdCore {
+    /// A core like the app's, for itself: Linux lets kswapd run on any core, and one is idle.
+    #[default]
+    Own,
+    /// A little core, for itself, as after `taskset -ap 0f` in start scripts of some vendors.
+    Little,
+    /// The app's core: they take turns.
+    App,
+}
+
 /// The display, whose frames the app in front draws. A frame is janky if the app's work and its
 /// stalls on memory take longer than a period.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -414,6 +414,10 @@ class Energy(BaseModel):
 IoOrder = Literal["noop", "cfq-like", "row-like", "mq-deadline-like", "reads-first"]
 
 
+# The core on which kswapd runs, on a machine with several.
+KswapdCore = Literal["own", "little", "app"]
+
+
 class KernelSettings(BaseModel):
     """The kernel's memory settings, with the kernel's names if it has them."""
 
@@ -433,6 +437,10 @@ class KernelSettings(BaseModel):
     """Processor time of reclaim to unmap and drop a page of a file, besides its scan, in ns."""
     io_order: IoOrder = Field(default="reads-first")
     """How storage schedules reads and writes."""
+    kswapd_core: KswapdCore = Field(default="own")
+    little_speed: float = Field(default=0.157)
+    """Speed of a little core relative to the app's. The default is that of a Pixel 6: 250 DMIPS/MHz at 1803 MHz (Cortex-A55) against
+    1024 at 2802 MHz (Cortex-X1), Linux, arch/arm64/boot/dts/exynos/google/gs101.dtsi."""
     max_request: str | None = Field(default=None)
     """Maximum size of a storage request, up to which writes of adjacent pages are merged; by default that of the scheme."""
     page_cluster: int | None = Field(default=None, ge=0)

@@ -142,7 +142,8 @@ impl Background<'_> {
         let before_ns = self.eviction.counts.background_ns;
         let checks = self.kswapd.ends_pass(self.eviction.frames.policy.passes());
         let freed = if !checks || short(&self.eviction) { self.eviction.reclaim(false) } else { 0 };
-        self.kswapd.owe(self.eviction.counts.background_ns - before_ns);
+        let own_ns = self.kswapd.owe(self.eviction.counts.background_ns - before_ns);
+        self.eviction.counts.background_ns = before_ns + own_ns;
         if freed == 0 {
             self.kswapd.sleep(short(&self.eviction));
         }

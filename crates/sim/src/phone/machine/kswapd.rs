@@ -4,7 +4,9 @@
 //! Source: Linux mm/vmscan.c, `kswapd` and `balance_pgdat`: it wakes at the low watermark and
 //! reclaims until the high one. If there is only one processor, it takes turns with the running
 //! task ([`Turns`]).
-//! Deviations: with several processors kswapd has one of them for itself.
+//! Deviations: with several processors kswapd has one of them for itself, unless the machine says
+//! that it runs on the app's. On a little core all of its work takes longer by one factor, also
+//! what waits for memory; the energy of its work is that of a big core.
 
 use super::turns::{Task, Turns};
 
@@ -17,8 +19,10 @@ pub struct Kswapd {
     awake: bool,
     /// Processor time that its batch still needs.
     owed_ns: u64,
-    /// The turns on the only processor; `None` if there are several.
+    /// The turns on the processor that it shares with the running task; `None` if it has its own.
     pub turns: Option<Turns>,
+    /// Speed of its core relative to the app's.
+    speed: f64,
     /// The policy's count of passes at the last check of the watermark.
     passes: u64,
     /// Number of further frame requests that do not wake it, after it could free nothing.
@@ -26,8 +30,9 @@ pub struct Kswapd {
 }
 
 impl Kswapd {
-    pub fn new(cores: u64) -> Kswapd {
-        Kswapd { awake: false, owed_ns: 0, turns: (cores == 1).then(Turns::new), passes: 0, backoff: 0 }
+    /// kswapd, which `shares` the running task's processor, or has its own of this speed.
+    pub fn new(shares: bool, speed: f64) -> Kswapd {
+        Kswapd { awake: false, owed_ns: 0, turns: shares.then(Turns::new), speed, passes: 0, backoff: 0 }
     }
 
     pub fn is_awake(&self) -> bool {
@@ -69,9 +74,11 @@ impl Kswapd {
         passes.is_none_or(|passes| passes != std::mem::replace(&mut self.passes, passes))
     }
 
-    /// Add `ns` to the processor time that its batch needs.
-    pub fn owe(&mut self, ns: u64) {
-        self.owed_ns += ns;
+    /// Add work of `ns` on the app's core to its batch. Returns the time that its own core takes.
+    pub fn owe(&mut self, ns: u64) -> u64 {
+        let own_ns = (ns as f64 / self.speed).round() as u64;
+        self.owed_ns += own_ns;
+        own_ns
     }
 
     /// Let it work for at most `ns`. Returns the time that it worked.
@@ -91,7 +98,7 @@ mod tests {
 
     #[test]
     fn the_next_batch_is_due_when_the_last_one_is_finished() {
-        let mut kswapd = Kswapd::new(4);
+        let mut kswapd = Kswapd::new(false, 1.0);
         assert!(!kswapd.is_due());
         kswapd.wake();
         assert!(kswapd.is_due());
@@ -104,9 +111,18 @@ mod tests {
         assert_eq!((0..=BACKOFF).filter(|_| kswapd.may_wake()).count(), 1);
     }
 
+    /// A core of a quarter of the speed takes 400 ns for work of 100 ns.
+    #[test]
+    fn work_takes_longer_on_a_slower_core() {
+        let mut kswapd = Kswapd::new(false, 0.25);
+        kswapd.wake();
+        assert_eq!((kswapd.owe(100), kswapd.work(399), kswapd.is_due()), (400, 399, false));
+        assert_eq!((kswapd.work(99), kswapd.is_due()), (1, true));
+    }
+
     #[test]
     fn it_checks_the_watermark_at_the_end_of_a_pass_or_after_each_batch() {
-        let mut kswapd = Kswapd::new(1);
+        let mut kswapd = Kswapd::new(true, 1.0);
         assert_eq!([Some(1), Some(1), Some(2), None, None].map(|passes| kswapd.ends_pass(passes)), [true, false, true, true, true]);
     }
 }

@@ -4,7 +4,7 @@ use crate::ledger::Prices;
 use std::sync::Arc;
 use swaplab_apps::compaction::{Compact, Throttles};
 use swaplab_apps::Limits;
-use swaplab_experiment::{IoOrder, Machine, Mib, Span};
+use swaplab_experiment::{IoOrder, KswapdCore, Machine, Mib, Span};
 use swaplab_vocab::{BadInput, Result};
 
 /// Processor time for a page, besides scans, copies and devices: to evict an anonymous page, to
@@ -34,6 +34,9 @@ pub struct Phone {
     pub read_ahead_pages: u32,
     /// Number of processors. If it is 1, kswapd and the running task share it.
     pub cores: u64,
+    pub kswapd_core: KswapdCore,
+    /// Speed of a little core relative to the app's.
+    pub little_speed: f64,
     /// Processor time of reclaim for each page that it scans.
     pub scan_ns: u64,
     pub page_work: PageWork,
@@ -175,6 +178,20 @@ impl Background {
 }
 
 impl Phone {
+    /// Whether kswapd and the running task have one processor.
+    pub fn kswapd_shares(&self) -> bool {
+        self.cores == 1 || self.kswapd_core == KswapdCore::App
+    }
+
+    /// Speed of kswapd's core relative to the app's.
+    pub fn kswapd_speed(&self) -> f64 {
+        if self.kswapd_core == KswapdCore::Little && self.cores > 1 {
+            self.little_speed
+        } else {
+            1.0
+        }
+    }
+
     pub fn of(machine: &Machine) -> Result<Phone> {
         let dram = machine.dram.as_ref().ok_or_else(|| BadInput::new("machine.dram", "no size", "a size such as 1536MiB"))?;
         let dram_bytes = dram.absolute_bytes("machine.dram")?;
@@ -195,6 +212,8 @@ impl Phone {
             pool_in_dram: machine.pool_in_dram,
             read_ahead_pages: (read_ahead / page_bytes).max(1) as u32,
             cores: machine.cores,
+            kswapd_core: machine.kernel.kswapd_core,
+            little_speed: machine.kernel.little_speed,
             scan_ns: machine.kernel.scan_ns,
             page_work: PageWork {
                 anon_out_ns: machine.kernel.anon_out_ns,

@@ -1,7 +1,7 @@
 //! Conservation laws: frames, slots, bytes, moved pages and time add up for any scheme, policy,
 //! killer, I/O order and memory size.
 
-use super::small::{booted, check, design, models, only, small};
+use super::small::{booted, check, design, models, only, rows_of, small};
 use crate::ledger::Account;
 use crate::phone::machine::stays::Freed;
 use crate::phone::run::PhoneRun;
@@ -10,7 +10,7 @@ use proptest::test_runner::TestRunner;
 use std::cell::Cell;
 use swaplab_apps::compaction::Compact;
 use swaplab_experiment::apps::Shared;
-use swaplab_experiment::{Background, Experiment, Heap, IoOrder, Mib, Prepage, Proactive, Services, Size, Span};
+use swaplab_experiment::{Background, Experiment, Heap, IoOrder, KswapdCore, Mib, Prepage, Proactive, Services, Size, Span};
 use swaplab_swap::Medium;
 
 const SWAPS: [&str; 11] = [
@@ -83,7 +83,7 @@ prop_compose! {
     /// killer. Each bit of `extras` is one of [`EXTRAS`].
     fn phones()(
         swap in 0..SWAPS.len(), mib in 4u64..64, policy in 0..POLICIES.len(), app_policy in 0..APP_POLICIES.len(), killer in 0..KILLERS.len(),
-        order in 0..ORDERS.len(), dram in 80u64..128, page_cluster in 0u64..4, swappiness in 0u64..=200, request in 0..REQUESTS.len(), holds: bool, cores in 1u64..3,
+        order in 0..ORDERS.len(), dram in 80u64..128, page_cluster in 0u64..4, swappiness in 0u64..=200, request in 0..REQUESTS.len(), holds: bool, cores in 1u64..3, kswapd_core in 0..3usize,
         seed in 0u64..1000, extras in 0u32..1 << EXTRAS.len(),
     ) -> Experiment {
         let text = if SWAPS[swap] == "none" { "none".into() } else {
@@ -95,6 +95,7 @@ prop_compose! {
         let machine = &mut experiment.machine;
         (machine.killer, machine.dram) = (KILLERS[killer].parse().unwrap(), Some(Size::parse(&format!("{dram}MiB")).unwrap()));
         machine.cores = cores;
+        machine.kernel.kswapd_core = [KswapdCore::Own, KswapdCore::Little, KswapdCore::App][kswapd_core];
         let kernel = &mut machine.kernel;
         (kernel.page_cluster, kernel.swappiness, kernel.io_order, kernel.write_back_holds_frames) =
             (Some(page_cluster), Some(swappiness), ORDERS[order], holds);
@@ -179,4 +180,21 @@ fn frames_slots_bytes_and_time_add_up() {
     // About half of the phones swap. The probability that at most an eighth of them does is below 1
     // in 10,000.
     assert!(swapped.get() > cases.cases / 8, "{} of {} phones swapped", swapped.get(), cases.cases);
+}
+
+/// On the app's core among eight kswapd takes the turns that it takes on the only one. On a little
+/// core it takes no turns, and it needs more time than on a big one.
+#[test]
+fn kswapds_core_decides_who_waits_for_it() {
+    let row = |cores: u64, core: KswapdCore| {
+        let mut experiment = small(vec![design("s", "zram:size=64MiB", "none")]);
+        (experiment.machine.cores, experiment.machine.kernel.kswapd_core) = (cores, core);
+        rows_of(&experiment, 1).remove(0)
+    };
+    let [only, app, own, little] =
+        [(1, KswapdCore::Own), (8, KswapdCore::App), (8, KswapdCore::Own), (8, KswapdCore::Little)].map(|(cores, core)| row(cores, core));
+    assert_eq!(app, only);
+    assert!(own.time.kswapd_ns > Some(0.0) && own.paging.swap_out_bytes > Some(0.0) && own != app);
+    assert!(little.time.kswapd_ns > own.time.kswapd_ns, "{:?} and {:?}", little.time, own.time);
+    assert!(little.paging.reclaimed_direct_pages >= own.paging.reclaimed_direct_pages && little != own);
 }

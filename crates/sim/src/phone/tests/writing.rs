@@ -8,7 +8,7 @@ use crate::phone::machine::Machine;
 use crate::phone::spec::{PagePolicy, PageWork};
 use crate::phone::user::layout::{AppPages, Layout, NO_PAGES};
 use std::sync::Arc;
-use swaplab_experiment::{Devices, IoOrder};
+use swaplab_experiment::{Devices, IoOrder, KswapdCore};
 use swaplab_vocab::{Class, Op};
 
 /// Time of eMMC 4.41 to write a page: 88,615 ns of its bus and 100,000 ns of its array.
@@ -83,8 +83,10 @@ fn reclaim_that_only_takes_time_ends_in_a_kill() {
 
 /// Six frames, filled by apps 0 and 1, on a phone with `cores` processors; then page 6 of app 2 got
 /// a frame.
-fn crowded(cores: u64) -> Machine {
-    let mut phone = with_launches(&design("s", "zram", "none"), &[], &|phone, _| (phone.pool_in_dram, phone.cores) = (false, cores));
+fn crowded(cores: u64, kswapd_core: KswapdCore) -> Machine {
+    let mut phone = with_launches(&design("s", "zram", "none"), &[], &|phone, _| {
+        (phone.pool_in_dram, phone.cores, phone.kswapd_core, phone.little_speed) = (false, cores, kswapd_core, 0.25);
+    });
     (0..2).for_each(|app| start(&mut phone, app, Op::Write));
     phone.kswapd.backoff = 0;
     phone.apps.launcher.launch(2);
@@ -97,7 +99,12 @@ fn crowded(cores: u64) -> Machine {
 /// high watermark.
 #[test]
 fn background_reclaim_takes_turns_on_the_only_processor() {
-    let mut phone = crowded(1);
+    for (cores, kswapd_core) in [(1, KswapdCore::Own), (1, KswapdCore::Little), (8, KswapdCore::App)] {
+        takes_turns(crowded(cores, kswapd_core));
+    }
+}
+
+fn takes_turns(mut phone: Machine) {
     let direct_ns = phone.clock.take_stalls().direct_reclaim_ns;
     assert_eq!((places(&phone).1, phone.counts.background_ns, phone.free()), (vec![0], 0, 0));
     phone.clock.work(4_000_000 - phone.clock.now() - 1);
@@ -155,9 +162,14 @@ fn pages_have_prices_of_their_own() {
 /// compressed. Page 6 needs a frame before that, so page 1 is evicted for it.
 #[test]
 fn a_frame_is_free_when_kswapd_has_finished_its_batch() {
-    let mut phone = crowded(2);
+    let [big_ns, little_ns] = [KswapdCore::Own, KswapdCore::Little].map(|core| finishes_its_batch(crowded(2, core)));
+    // A little core of a quarter of the speed takes four times as long.
+    assert!(big_ns > 1000 && little_ns == 4 * big_ns, "{big_ns} and {little_ns}");
+}
+
+/// Let kswapd finish its batch. Returns the time that the batch takes.
+fn finishes_its_batch(mut phone: Machine) -> u64 {
     let batch_ns = phone.counts.background_ns;
-    assert!(batch_ns > 1000);
     assert_eq!((places(&phone).1, phone.frames.in_use.in_batch, phone.free()), (vec![0, 1], 1, 0));
     phone.clock.take_stalls();
     phone.catch_up();
@@ -169,4 +181,5 @@ fn a_frame_is_free_when_kswapd_has_finished_its_batch() {
     assert!(left_ns.is_some_and(|ns| ns < batch_ns), "{left_ns:?} of {batch_ns}");
     assert_eq!((phone.clock.take_stalls().total_ns(), phone.counts.background_ns), (0, batch_ns));
     check(&phone).unwrap();
+    batch_ns
 }
