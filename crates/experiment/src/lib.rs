@@ -28,6 +28,6 @@ pub use machine::{Devices, KernelSettings, Machine, MACHINES};
 pub use one_or_many::OneOrMany;
 pub use quantity::{Mib, Milliseconds, Size, Span};
 pub use run::{BlockDevices, FirstTouch, KernelRun, Mapping, MemoryRun, PoolMemory, ReplayRun, Run, Unmanaged, VmLimit, VmRun};
-pub use settings::{Background, Display, Heap, IoOrder, KswapdCore, Limits, LittleCores, Proactive, Services};
+pub use settings::{Background, Display, Heap, IoOrder, KswapdCore, Limits, Proactive, Services};
 pub use vary::{Point, Range, Scalar, Values, Vary};
 pub use workload::{Apps, Draw, LaunchTable, Launches, Order, Reading, RoundRobin, Setting, Use, Workload};

@@ -3,7 +3,7 @@
 
 use crate::design::{Design, SYSTEM};
 use crate::quantity::{Mib, Size};
-use crate::settings::{is_default, Background, Display, IoOrder, KswapdCore, Limits, LittleCores, Proactive};
+use crate::settings::{is_default, Background, Display, IoOrder, KswapdCore, Limits, Proactive};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use swaplab_policy::POLICIES;
@@ -25,8 +25,6 @@ pub struct Machine {
     /// Processors of the simulated phone. With one, background reclaim and the launched app share
     /// it; with more, they run in parallel.
     pub cores: u64,
-    #[serde(skip_serializing_if = "is_default")]
-    pub little: LittleCores,
     /// Part of `dram` that is reserved for firmware and modem.
     pub firmware: Mib,
     /// Part of `dram` that the kernel itself uses and never reclaims.
@@ -74,6 +72,10 @@ pub struct KernelSettings {
     /// waits for its own writes.
     pub write_back_holds_frames: bool,
     pub kswapd_core: KswapdCore,
+    /// Speed of a little core relative to the app's. The default is that of a Pixel 6: 250
+    /// DMIPS/MHz at 1803 MHz (Cortex-A55) against 1024 at 2802 MHz (Cortex-X1), Linux,
+    /// arch/arm64/boot/dts/exynos/google/gs101.dtsi.
+    pub little_speed: f64,
     /// Processor time of kswapd for each page that it scans, in ns (assumed).
     pub scan_ns: u64,
     /// Processor time of reclaim to unmap an anonymous page and give it a slot, besides its scan
@@ -137,6 +139,7 @@ impl Default for KernelSettings {
             max_request: None,
             write_back_holds_frames: true,
             kswapd_core: KswapdCore::default(),
+            little_speed: 0.157,
             scan_ns: 200,
             anon_out_ns: 0,
             file_out_ns: 0,
@@ -154,7 +157,6 @@ impl Default for Machine {
             dram: None,
             page_size: size("4KiB"),
             cores: 4,
-            little: LittleCores::default(),
             firmware: Mib::ZERO,
             kernel_reserved: Mib::ZERO,
             pool_in_dram: false,

@@ -17,23 +17,6 @@ pub struct Limits {
     pub services: u64,
 }
 
-/// The cores of `machine.cores` that are slower than the others, on which apps do not run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct LittleCores {
-    pub cores: u64,
-    /// Speed relative to the app's core. The default is that of a Pixel 6: 250 DMIPS/MHz at 1803
-    /// MHz (Cortex-A55) against 1024 at 2802 MHz (Cortex-X1), Linux,
-    /// arch/arm64/boot/dts/exynos/google/gs101.dtsi.
-    pub speed: f64,
-}
-
-impl Default for LittleCores {
-    fn default() -> LittleCores {
-        LittleCores { cores: 0, speed: 0.157 }
-    }
-}
-
 /// The core on which kswapd runs, on a machine with several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

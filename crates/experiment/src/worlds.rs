@@ -66,6 +66,7 @@ const READERS: [(&str, &[World]); 28] = [
     ("machine.kernel.policy", &[World::Replay, World::Phone, World::Vm]),
     ("machine.kernel.exit_ns", &[World::Phone]),
     ("machine.kernel.kswapd_core", &[World::Phone]),
+    ("machine.kernel.little_speed", &[World::Phone]),
     ("machine.kernel.anon_out_ns", &[World::Phone]),
     ("machine.kernel.file_out_ns", &[World::Phone]),
     ("machine.kernel.file_in_ns", &[World::Phone]),
@@ -79,7 +80,6 @@ const READERS: [(&str, &[World]); 28] = [
     ("machine.background", &[World::Phone]),
     ("machine.proactive", &[World::Phone]),
     ("machine.cores", &[World::Phone]),
-    ("machine.little", &[World::Phone]),
     ("machine.display", &[World::Phone]),
 ];
 

@@ -438,6 +438,9 @@ class KernelSettings(BaseModel):
     io_order: IoOrder = Field(default="reads-first")
     """How storage schedules reads and writes."""
     kswapd_core: KswapdCore = Field(default="own")
+    little_speed: float = Field(default=0.157)
+    """Speed of a little core relative to the app's. The default is that of a Pixel 6: 250 DMIPS/MHz at 1803 MHz (Cortex-A55) against
+    1024 at 2802 MHz (Cortex-X1), Linux, arch/arm64/boot/dts/exynos/google/gs101.dtsi."""
     max_request: str | None = Field(default=None)
     """Maximum size of a storage request, up to which writes of adjacent pages are merged; by default that of the scheme."""
     page_cluster: int | None = Field(default=None, ge=0)
@@ -464,17 +467,6 @@ class Limits(BaseModel):
     """Maximum number of cached apps without a service (A2S, Section 5.3: 16); by default no limit."""
     services: int = Field(default=0, ge=0)
     """Number of apps that run a service in the background (A2S, Section 5.3: 3). They are drawn at random."""
-
-
-class LittleCores(BaseModel):
-    """The cores of `machine.cores` that are slower than the others, on which apps do not run."""
-
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_by_name=True)
-
-    cores: int = Field(default=0, ge=0)
-    speed: float = Field(default=0.157)
-    """Speed relative to the app's core. The default is that of a Pixel 6: 250 DMIPS/MHz at 1803 MHz (Cortex-A55) against 1024 at 2802
-    MHz (Cortex-X1), Linux, arch/arm64/boot/dts/exynos/google/gs101.dtsi."""
 
 
 class Machine(BaseModel):
@@ -504,7 +496,6 @@ class Machine(BaseModel):
     killer: Spec = Field(default="off")
     """The low-memory killer of designs without their own; `off` for none."""
     limits: Limits = Field(default_factory=Limits)
-    little: LittleCores = Field(default_factory=LittleCores)
     page_size: str = Field(default="4KiB")
     """Page size: 4KiB or 16KiB."""
     pool_in_dram: bool = Field(default=False)

@@ -213,7 +213,7 @@ impl Phone {
             read_ahead_pages: (read_ahead / page_bytes).max(1) as u32,
             cores: machine.cores,
             kswapd_core: machine.kernel.kswapd_core,
-            little_speed: machine.little.speed,
+            little_speed: machine.kernel.little_speed,
             scan_ns: machine.kernel.scan_ns,
             page_work: PageWork {
                 anon_out_ns: machine.kernel.anon_out_ns,

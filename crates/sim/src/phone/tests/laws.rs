@@ -94,7 +94,7 @@ prop_compose! {
         experiment.design[0].policy = only(POLICIES[policy]);
         let machine = &mut experiment.machine;
         (machine.killer, machine.dram) = (KILLERS[killer].parse().unwrap(), Some(Size::parse(&format!("{dram}MiB")).unwrap()));
-        (machine.cores, machine.little.cores) = (cores, cores - 1);
+        machine.cores = cores;
         machine.kernel.kswapd_core = [KswapdCore::Own, KswapdCore::Little, KswapdCore::App][kswapd_core];
         let kernel = &mut machine.kernel;
         (kernel.page_cluster, kernel.swappiness, kernel.io_order, kernel.write_back_holds_frames) =
@@ -188,7 +188,7 @@ fn frames_slots_bytes_and_time_add_up() {
 fn kswapds_core_decides_who_waits_for_it() {
     let row = |cores: u64, core: KswapdCore| {
         let mut experiment = small(vec![design("s", "zram:size=64MiB", "none")]);
-        (experiment.machine.cores, experiment.machine.little.cores, experiment.machine.kernel.kswapd_core) = (cores, cores / 2, core);
+        (experiment.machine.cores, experiment.machine.kernel.kswapd_core) = (cores, core);
         rows_of(&experiment, 1).remove(0)
     };
     let [only, app, own, little] =
