@@ -5,7 +5,7 @@ use crate::design::{Design, SYSTEM};
 use crate::experiment::Experiment;
 use crate::machine::Machine;
 use crate::run::VmRun;
-use crate::settings::{Background, KswapdCore};
+use crate::settings::Background;
 use crate::workload::{Apps, Launches, Order, Use, Workload};
 use swaplab_apps::a2s::APP_POLICIES;
 use swaplab_apps::KILLERS;
@@ -89,7 +89,6 @@ fn machine(machine: &Machine, workload: &Workload) -> Result<()> {
         return Err(BadInput::new("machine.page_size", machine.page_size.text(), "4KiB or 16KiB"));
     }
     within("machine.cores", machine.cores as f64, 1.0, 1024.0)?;
-    cores(machine)?;
     within("machine.display.refresh_hz", machine.display.refresh_hz as f64, 0.0, 1000.0)?;
     let taken = machine.firmware.bytes() + machine.kernel_reserved.bytes();
     if let Some(dram) = machine.dram.as_ref().filter(|dram| !dram.is_percent() && taken > 0) {
@@ -126,17 +125,6 @@ fn machine(machine: &Machine, workload: &Workload) -> Result<()> {
     background_work(background)?;
     within("machine.proactive.ratio", machine.proactive.ratio, 0.0, 1.0)?;
     within("machine.proactive.threshold", machine.proactive.threshold, 1e-9, 1.0)
-}
-
-/// Check the little cores, and that kswapd has a core where it shall run.
-fn cores(machine: &Machine) -> Result<()> {
-    within("machine.little.speed", machine.little.speed, 0.01, 1.0)?;
-    within("machine.little.cores", machine.little.cores as f64, 0.0, machine.cores as f64 - 1.0)?;
-    if machine.kernel.kswapd_core == KswapdCore::Little && machine.little.cores == 0 {
-        let expected = "machine.little.cores of at least 1, or own or app";
-        return Err(BadInput::new("machine.kernel.kswapd_core", "'little' on a machine without little cores", expected));
-    }
-    Ok(())
 }
 
 /// Check the managed heap and the services of apps.

@@ -196,13 +196,12 @@ def _free_share(values: dict[str, int]) -> float:
 
 
 def _undecided(samples: Samples, source: Path, was_tight: bool | None) -> list[str]:
-    values = {name for sample in samples.of for name in sample.values}
     lines = []
     if was_tight is None:
         lines.append("whether memory was tight: sample /proc/pressure/memory and /proc/vmstat, too")
     if len(samples.of) > 1:
         lines.append("what happened between two samples: peaks and minima are those of the samples")
-    if "SwapTotal" in values:
+    if any(sample.values.get("SwapTotal") for sample in samples.of):
         lines.append("whether the swap area is zram, and its algorithm: see /proc/swaps and /sys/block/zram0/comp_algorithm")
     wanted = "whether another size, algorithm, write-back, vm.swappiness or property of lmkd makes launches faster"
     name = path_for_message(source)
