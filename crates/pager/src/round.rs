@@ -19,18 +19,19 @@ impl PagerThread {
         let requested = shared.census_wanted.load(Ordering::Acquire);
         let all = requested > shared.census_done.load(Ordering::Relaxed);
         self.victims.clear();
-        self.stopped = false;
+        let mut stopped = false;
         // Stop the writers and close the gates only if the round will evict. Where the last round
         // evicted fresh memory only, this one is expected to do so, too.
         if self.seen.dram + self.growth(shared) > self.frames - self.kept_free() {
-            if self.scattered || self.holds_writers() {
+            stopped = self.scattered || self.holds_writers();
+            if stopped {
                 self.stop_writers(shared);
             }
             if let Some(mut world) = shared.lock_soon() {
                 gate::close(self.uffd(), &mut world);
             }
         }
-        self.evict_due(shared, requested, all);
+        self.evict_due(shared, requested, all, stopped);
         if let Evictor::Direct(evictor) = &mut self.evictor {
             evictor.release_writers(shared.world.try_lock().ok().as_deref_mut());
         }
@@ -43,7 +44,6 @@ impl PagerThread {
     }
 
     fn stop_writers(&mut self, shared: &Shared) {
-        self.stopped = true;
         let Evictor::Direct(evictor) = &mut self.evictor else { return };
         if !evictor.protect {
             return;
@@ -56,7 +56,8 @@ impl PagerThread {
         }
     }
 
-    fn evict_due(&mut self, shared: &Shared, requested: u64, all: bool) {
+    /// `stopped`: whether the writers to memory that is mapped from the file are stopped already.
+    fn evict_due(&mut self, shared: &Shared, requested: u64, all: bool, mut stopped: bool) {
         let (anonymous, faults, promised) = (self.anonymous(), faults(), self.seen.promised);
         let dram = {
             let Some(mut world) = shared.lock_soon() else { return };
@@ -90,8 +91,9 @@ impl PagerThread {
             // from the file is only needed for scattered victims in it, or before copies on write
             // could use up the reserve.
             scattered |= shared.lock_soon().is_some_and(|world| group.iter().any(|page| world.state[*page] & PAGED != 0));
-            if !self.stopped && (scattered || now > self.trigger() + (self.budget - self.trigger()) / 2) {
+            if !stopped && (scattered || now > self.trigger() + (self.budget - self.trigger()) / 2) {
                 self.stop_writers(shared);
+                stopped = true;
             }
             let Some(mut world) = shared.lock_soon() else { return };
             if world.forks.evictions_paused || (was_full && self.full) {

@@ -199,7 +199,6 @@ fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
         seen,
         surge: budget / 8,
         rest: Rest::begin(0),
-        stopped: false,
         scattered: false,
         full: false,
     })

@@ -42,8 +42,6 @@ pub struct PagerThread {
     pub waiting: Vec<Fault>,
     pub seen: Seen,
     pub rest: Rest,
-    /// Whether this round has stopped the writers to all memory that is mapped from the file.
-    pub stopped: bool,
     /// Whether the last round had victims in memory that is mapped from the file.
     pub scattered: bool,
     /// Decaying maximum of the pages by which recent rounds exceeded their trigger.
