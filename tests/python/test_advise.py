@@ -94,13 +94,14 @@ def launches_of(tmp_path: Path, count: int) -> Path:
     return file
 
 
-def test_only_the_swap_is_compared_if_memory_was_never_tight(tmp_path: Path) -> None:
+def test_only_swap_and_compaction_are_tried_if_memory_was_never_tight(tmp_path: Path) -> None:
     file = tmp_path / "mine.csv"
     file.write_text(LIST)
     done = here("advise", file, "--columns", "time=when,app=package", "--draws", "3", *small())
     assert done.code == 0, done.err
     assert "memory was never tight" in done.out and "nothing is advised" in done.out
-    assert "the other 12 of 14 designs were not simulated" in done.out
+    assert "the other 11 of 14 designs were not simulated" in done.out
+    assert "use_compaction" in done.out
     assert "ro.lmk.thrashing_limit" not in done.out and "over 3 draws of app sizes" in done.out
 
 

@@ -193,15 +193,23 @@ def parts(wanted: Experiment, threads: int) -> Iterator[Experiment]:
     """Split the experiment into groups of designs that keep `threads` threads busy. Groups that are
     done survive an interrupt.
 
-    The first group is `now` and one more; one of the two has no swap.
+    The first group is `now` and one more; one of the two has no swap. The next is `now` without app
+    compaction, which pages out apps although memory would do: a phone whose memory is never tight
+    has nothing else to change.
     """
     size = max(1, threads // max(1, wanted.run.seeds or 1))
     designs = [design for design in wanted.design if design.name != NOT_COMPACTED]
-    for start, end in [(0, 2), *((at, at + size) for at in range(2, len(designs), size))]:
-        yield wanted.model_copy(update={"design": designs[start:end]})
+    yield wanted.model_copy(update={"design": designs[:2]})
     # Compaction is a setting of the machine, so this design differs in the point of its row.
     if not_compacted := [design for design in wanted.design if design.name == NOT_COMPACTED]:
         yield wanted.model_copy(update={"design": not_compacted, "vary": Vary(**{COMPACT: ["off"]})})
+    for start in range(2, len(designs), size):
+        yield wanted.model_copy(update={"design": designs[start : start + size]})
+
+
+def tried_first(wanted: Experiment) -> int:
+    """The number of designs that are simulated even if memory is never tight."""
+    return 2 + sum(design.name == NOT_COMPACTED for design in wanted.design)
 
 
 def joined(documents: Sequence[Document]) -> Document:

@@ -152,7 +152,7 @@ def _simulate(wanted: Experiment, jobs: int, label: str) -> Finished:
 
     Raises KeyboardInterrupt if there are no two designs to compare yet.
     """
-    total, threads = len(wanted.design), jobs or os.cpu_count() or 1
+    total, first, threads = len(wanted.design), advice.tried_first(wanted), jobs or os.cpu_count() or 1
     finished = Finished([])
 
     def count() -> int:
@@ -164,8 +164,8 @@ def _simulate(wanted: Experiment, jobs: int, label: str) -> Finished:
             # The part of a group that is done counts as so many designs.
             shared = None if listener is None else _scaled(listener, count(), len(part.design), total)
             finished.documents.append(run(part, Options(jobs=jobs, listener=shared), place="advise").document)
-            if count() == 2 and not advice.memory_is_tight(advice.joined(finished.documents)):
-                finished.note = f"memory was never tight without swap, so the other {total - 2} of {total} designs were not simulated"
+            if count() == first < total and not advice.memory_is_tight(advice.joined(finished.documents)):
+                finished.note = f"memory was never tight without swap, so the other {total - first} of {total} designs were not simulated"
                 break
         finished.is_interrupted = False
     if finished.is_interrupted:
