@@ -119,8 +119,10 @@ impl PagerThread {
             self.uffd().wait(nap);
             self.read_faults();
         }
-        while !self.waiting.is_empty() {
-            let fault = self.waiting.remove(0);
+        // Those that rounds read meanwhile are for the next call: `run` has other duties, too.
+        for _ in 0..self.waiting.len() {
+            let Some(fault) = self.waiting.first().copied() else { return };
+            self.waiting.remove(0);
             if fault.protected {
                 self.allow_write(shared, fault);
             } else {
