@@ -1,4 +1,5 @@
-//! The access feature as users write it, and checks of its values.
+//! The access feature of an app, how it uses memory, as users write it: the options of
+//! `swaplab-app`, and checks of their values.
 
 use crate::content::PAGE;
 use crate::shape::Shape;

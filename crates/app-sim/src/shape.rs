@@ -1,4 +1,4 @@
-//! The access feature in pages.
+//! The access feature after its checks, with sizes in pages.
 
 /// An app's use of memory. Shares are of `pages`, from 0 to 1.
 #[derive(Clone, Debug)]

@@ -11,9 +11,9 @@ use xxhash_rust::xxh3::xxh3_64;
 ///
 /// Input: one byte of flags, then frames. Flags: bit 0 compresses frames with zstd, bits 1-2 are
 /// the trace's kind, bit 3 makes pages of 16 KiB, bit 4 makes a correct index, bits 5-7 are a
-/// number of pages that the index claims in addition. A frame is one byte for its kind, two for the
-/// length, and the payload; kind 3 ends the frames. If the index is not a correct one, the rest of
-/// the input is its payload.
+/// number of pages that the index claims in addition. A frame is one byte for its kind (0 events, 1
+/// page table, 2 metadata), two for the length, and the payload; kind 3 ends the frames. If the
+/// index is not a correct one, the rest of the input is its payload.
 pub fn frames(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("t.slt");

@@ -42,7 +42,8 @@ impl DirectEvictor {
     }
 
     /// Save all pieces, then map all of them: after a failure to save, the chunk keeps its old
-    /// home.
+    /// home. `open` begins the eviction window, in which writers wait; `close` ends it, after which
+    /// no access waits (`Gate::Open`).
     fn move_pieces(
         &mut self,
         world: &mut World,

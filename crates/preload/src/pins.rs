@@ -26,7 +26,7 @@ macro_rules! opens {
         #[no_mangle]
         pub unsafe extern "C" fn $name($($before: $kind,)+ flags: c_int $(, $mode: $mode_kind)?) -> c_int {
             let function = next!($text, unsafe extern "C" fn($($kind,)+ c_int $(, $mode_kind)?) -> c_int);
-            run_late();
+            run_late(); // starts the pager thread, if it is due
             // SAFETY: guaranteed by the caller.
             unsafe { function($($before,)+ unpinned(flags) $(, $mode)?) }
         }

@@ -20,9 +20,9 @@ pub struct Spill {
     pub store: Store,
     /// The slots of the pool, the youngest of each list in front.
     lists: Lists,
-    /// The number of each slot's arrival, which orders the slots of different lists, and of the
-    /// next one.
+    /// By slot: the number of its arrival in the pool, which orders the slots of different lists.
     arrival: Vec<u64>,
+    /// The number of the next arrival.
     next: u64,
     on_flash: Vec<bool>,
     /// By slot, whether flash has it as a compressed object.

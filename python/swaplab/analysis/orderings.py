@@ -1,5 +1,5 @@
 """Verdicts on the orderings that papers report, from rows of a real kernel. Magnitudes are not
-compared, as the machines differ.
+compared, as the machines differ. A switch, as the papers call it, is a resume.
 
 `ordering`: the order holds; for times, the 95 % intervals of the medians do not overlap. `differs`:
 the order is reversed by the same criterion. `not-testable`: rows are missing, or intervals overlap.

@@ -1,5 +1,6 @@
 """The report section of `trace analyze`: distribution of accesses over data and over time, and
-swap's share (Kim & Bahn, Section II).
+swap's share (Kim & Bahn, Section II). Its `Spread` is the result of that command; the one of
+`core.model` has the quantiles of a delay.
 """
 
 from __future__ import annotations

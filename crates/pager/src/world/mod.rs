@@ -120,7 +120,7 @@ pub struct Forks {
     pub untethered: bool,
 }
 
-/// The managed memory of a process. See the module.
+/// The managed memory of a process, see the module. It is no world of experiments.
 pub struct World {
     pub spans: Spans,
     pub state: Sparse<u8>,

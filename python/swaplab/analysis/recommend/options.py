@@ -40,8 +40,8 @@ class Option:
 def options(documents: Sequence[Document], each_draw: bool = False) -> list[Option]:
     """List every option of the runs. An option that two runs tried has the units of both.
 
-    `each_draw`: of one recorded user, each draw of the apps' sizes is a unit. Rows that are invalid
-    or below what the trace's filter allows are left out.
+    `each_draw`: of one recorded user, each seed is a unit, as each draws the apps' sizes anew. Rows
+    that are invalid or below what the trace's filter allows are left out.
     """
     return list(_joined(option for document in documents for option in _of(document, each_draw)))
 

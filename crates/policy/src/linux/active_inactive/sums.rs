@@ -1,5 +1,5 @@
-//! The list lengths and refault counts that reclaim uses to decide whether an inactive list is too
-//! short.
+//! The list lengths that reclaim uses to decide whether an inactive list is too short, and whether
+//! pages were activated by their refault distance.
 //!
 //! Source: Linux 6.12, mm/memcontrol.c. The statistics of control groups are flushed every two
 //! seconds (`FLUSH_TIME`), and reclaim uses the values of the last flush
