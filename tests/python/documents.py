@@ -197,6 +197,10 @@ def launches(mean: float, half: float | None = None, cold: float = 2.0, kills: f
     )
 
 
+#: Of a phone on which nothing was swapped.
+CALM = Paging(swap_in_bytes=0, swap_out_bytes=0, nvm_write_bytes=0, flash_write_bytes=0)
+
+
 def phone_row(
     design: str,
     means: Sequence[float],

@@ -11,7 +11,7 @@ import pytest
 from swaplab import BadInput, report
 from swaplab.analysis.explain import PARTS, explain, waterfall, worst
 from swaplab.analysis.outcomes import BY_PATH
-from swaplab.core.model import Display, DisplayFigures, Document, Paging
+from swaplab.core.model import Display, DisplayFigures, Document
 
 
 def phone() -> Document:
@@ -82,8 +82,7 @@ def test_memory_over_time_has_one_sample_per_time() -> None:
 
 
 def test_the_report_says_that_memory_was_never_tight() -> None:
-    calm = Paging(swap_in_bytes=0, swap_out_bytes=0, nvm_write_bytes=0, flash_write_bytes=0)
-    loose = [d.phone_row(name, [200.0], is_tight=False, kills=0, paging=calm) for name in ("a", "b")]
+    loose = [d.phone_row(name, [200.0], is_tight=False, kills=0, paging=d.CALM) for name in ("a", "b")]
     [section] = report.sections(d.document(loose))
     assert section.verdict.startswith("Memory was never tight")
     [section] = report.sections(d.document([loose[0], d.phone_row("b", [100.0])]))
@@ -92,9 +91,8 @@ def test_the_report_says_that_memory_was_never_tight() -> None:
 
 def test_swap_that_was_not_needed_is_judged() -> None:
     """App compaction swaps out although memory suffices: its cost is due to swap."""
-    calm = Paging(swap_in_bytes=0, swap_out_bytes=0, nvm_write_bytes=0, flash_write_bytes=0)
     means = [100.0, 101.0, 102.0, 103.0]
-    rows = [d.phone_row("none", means, is_tight=False, kills=0, half=2.0, paging=calm)]
+    rows = [d.phone_row("none", means, is_tight=False, kills=0, half=2.0, paging=d.CALM)]
     rows.append(d.phone_row("zram", [mean + 100 for mean in means], "zram", is_tight=False, kills=0, half=2.0))
     [section] = report.sections(d.document(rows))
     assert section.verdict.startswith("none has the lowest mean launch delay"), section.verdict

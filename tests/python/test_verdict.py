@@ -89,7 +89,7 @@ def test_seeds_pair_designs_of_one_world() -> None:
 
 def test_equal_rows_have_no_winner() -> None:
     """Designs with equal rows, as of a launch list on 4 GiB, must not have a winner."""
-    rows = [d.phone_row(name, [200.0], is_tight=False, kills=0) for name in ("none", "zram", "A2S")]
+    rows = [d.phone_row(name, [200.0], is_tight=False, kills=0, paging=d.CALM) for name in ("none", "zram", "A2S")]
     found = judge(rows)
     assert found.winner is None and "never tight" in found.text
     rows = [d.phone_row(name, [200.0, 210, 190], half=10.0) for name in ("none", "zram", "A2S")]
