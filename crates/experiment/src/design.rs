@@ -156,11 +156,16 @@ pub fn crossed(place: &str, designs: &[Design]) -> Result<Vec<Design>> {
     Ok(designs)
 }
 
-/// Whether each design has the name that [`crossed`] would give it.
-pub fn named_automatically(designs: &[Design]) -> Vec<bool> {
-    let unnamed: Vec<Design> = designs.iter().map(|design| Design { name: String::new(), ..design.clone() }).collect();
+/// Clear the names that [`crossed`] gave to `designs` when they were as `before`, so that it names
+/// them by how they differ now.
+pub fn clear_automatic_names(designs: &mut [Design], before: &[Design]) {
+    let unnamed: Vec<Design> = before.iter().map(|design| Design { name: String::new(), ..design.clone() }).collect();
     let automatic = crossed("", &unnamed).unwrap_or(unnamed);
-    designs.iter().zip(&automatic).map(|(design, automatic)| design.name == automatic.name).collect()
+    for ((design, before), automatic) in designs.iter_mut().zip(before).zip(automatic) {
+        if design.name == before.name && before.name == automatic.name {
+            design.name.clear();
+        }
+    }
 }
 
 /// Which of the four values differ between designs.

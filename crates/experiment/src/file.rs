@@ -2,7 +2,7 @@
 //! changes.
 
 use crate::assign::{assign, changes, Change};
-use crate::design::named_automatically;
+use crate::design::clear_automatic_names;
 use crate::experiment::Experiment;
 use crate::machine::preset;
 use crate::worlds::refuse_unread;
@@ -59,13 +59,7 @@ impl Experiment {
         }
         finite(&with, "", &Value::Table(table.clone()))?;
         let mut experiment = typed(&with, table)?;
-        // An automatic name says how designs differed before the changes.
-        let automatic = named_automatically(&crossed);
-        for ((design, before), _) in experiment.design.iter_mut().zip(&crossed).zip(&automatic).filter(|(_, automatic)| **automatic) {
-            if design.name == before.name {
-                design.name.clear();
-            }
-        }
+        clear_automatic_names(&mut experiment.design, &crossed);
         let experiment = experiment.resolved(&with)?.checked(&with)?;
         let set: Vec<String> = changes.iter().flat_map(|change| leaves(&change.key, &change.value)).collect();
         experiment.refuse_unread(place, set.iter().map(String::as_str))?;
