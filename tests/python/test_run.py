@@ -186,6 +186,18 @@ def test_exit_codes_signals_and_nothing_left_behind(tmp_path):
     assert not list(base.glob("swaplab-*/*")), "a run's statistics outlive it"
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2])
+def test_signals_to_exec_reach_the_program(number):
+    waits = f"trap 'exit 7' {number.name[3:]}; echo ready; while :; do sleep 0.05; done"
+    with subprocess.Popen([SWAPLAB, "exec", "--dram", "8MiB", "--", "/bin/sh", "-c", waits], stdout=subprocess.PIPE) as running:
+        try:
+            assert running.stdout is not None and running.stdout.readline() == b"ready\n"
+            running.send_signal(number)
+            assert running.wait(20) == 7
+        finally:
+            running.kill()
+
+
 def test_a_program_that_cannot_be_paged_is_refused_with_the_reason(tmp_path):
     static = tmp_path / "static"
     (tmp_path / "s.c").write_text("int main(void) { return 0; }")
