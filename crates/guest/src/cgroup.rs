@@ -1,7 +1,11 @@
 //! Control groups (version 2): one for all apps, and in it one for each app, whose stalls are
-//! counted. With `app_groups`, each app's group has the memory controller, so that reclaim scans
-//! each app's lists in turn and A2S can forbid swap-outs of single apps. Only the group of all apps
-//! can have a limit.
+//! counted. The memory controller is enabled only where the plan needs it: for the group of all
+//! apps if that has a limit, and for each app's group with `app_groups`, so that reclaim scans each
+//! app's lists in turn and A2S can forbid swap-outs of single apps. Otherwise all pages are charged
+//! to the root group, as on phones without a memory control group for each app. (A group of all
+//! apps without a limit would lose the shadow entries of swap: their nodes belong to the root
+//! group, and `count_shadow_nodes` of mm/workingset.c keeps only one node for each eight of that
+//! group's own pages.)
 
 use crate::plan::Plan;
 use crate::proc;
@@ -24,7 +28,7 @@ pub struct Group {
 /// the group of the system process. Returns the apps' groups in the order of the plan.
 pub fn make(plan: &Plan) -> Result<Vec<Group>> {
     let root = Path::new(ROOT);
-    control(root, true)?;
+    control(root, plan.app_groups || plan.group_bytes.is_some())?;
     directory(Path::new(APPS))?;
     control(Path::new(APPS), plan.app_groups)?;
     if let Some(bytes) = plan.group_bytes {
@@ -33,7 +37,7 @@ pub fn make(plan: &Plan) -> Result<Vec<Group>> {
     if plan.system.is_some() {
         directory(&root.join(SYSTEM))?;
     }
-    let groups: Vec<Group> = plan.apps.iter().map(|app| group_of(&app.name, plan.app_groups)).collect();
+    let groups: Vec<Group> = plan.apps.iter().map(|app| group_of(&app.name, plan)).collect();
     groups.iter().try_for_each(|group| directory(&group.path))?;
     Ok(groups)
 }
@@ -58,8 +62,13 @@ fn path_of(app: &str) -> PathBuf {
     Path::new(APPS).join(format!("app-{app}"))
 }
 
-fn group_of(app: &str, own_memory: bool) -> Group {
-    Group { path: path_of(app), memory: if own_memory { format!("/apps/app-{app}") } else { "/apps".into() } }
+fn group_of(app: &str, plan: &Plan) -> Group {
+    let memory = match (plan.app_groups, plan.group_bytes) {
+        (true, _) => format!("/apps/app-{app}"),
+        (false, Some(_)) => "/apps".into(),
+        (false, None) => "/".into(),
+    };
+    Group { path: path_of(app), memory }
 }
 
 impl Group {

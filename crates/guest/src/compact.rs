@@ -72,11 +72,10 @@ fn compact(phone: &Mutex<Phone>, compaction: &Compaction, due: &Due) {
     let Ok(last) = phone.lock().map(|phone| phone.cached[usize::from(due.app)].last) else { return };
     let last = last.filter(|(id, _)| *id == due.id).map(|(_, usage)| usage);
     let (memory, before, at_ns) = (proc::Memory::read(), proc::usage(due.id), now_ns());
-    let free_swap = memory.swap_free_kb as f64 / memory.swap_total_kb.max(1) as f64;
+    let free_swap = memory.swap_free_percentage() as f64 / 100.0;
+    let (anon, file) = compaction.kinds.advice(&compaction.throttles, &before, last.as_ref(), free_swap);
     // Without swap only file pages can leave memory, whatever the rules.
-    let has_swap = memory.swap_total_kb > 0;
-    let (anon, file) = compaction.kinds.advice(&compaction.throttles, &before, last.as_ref(), if has_swap { free_swap } else { 1.0 });
-    let anon = if has_swap { anon } else { Advice::Nothing };
+    let anon = if memory.swap_total_kb > 0 { anon } else { Advice::Nothing };
     if (anon, file) == (Advice::Nothing, Advice::Nothing) {
         return;
     }

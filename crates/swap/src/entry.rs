@@ -19,13 +19,17 @@ pub struct Setup {
     pub content: Arc<dyn Content>,
     /// Whether the runner offers pages of files too (`file_left`, `read_files`).
     pub files: bool,
+    /// Whether the kernel reads a page from a swap device in memory without the swap cache, and
+    /// frees its slot at once (`SWP_SYNCHRONOUS_IO`, mm/memory.c of Linux 4.15 and later).
+    pub bypasses_swap_cache: bool,
 }
 
 impl Setup {
     /// A machine whose DRAM has just these frames, with the included distribution of compressed
     /// sizes.
     pub fn new(pages: usize, frames: usize) -> Setup {
-        Setup { pages, frames, dram_pages: frames as u64, content: Arc::new(Compressibility::sampled(0)), files: false }
+        let content = Arc::new(Compressibility::sampled(0));
+        Setup { pages, frames, dram_pages: frames as u64, content, files: false, bypasses_swap_cache: false }
     }
 
     /// The size parameter `name` in pages; `None` is unlimited.

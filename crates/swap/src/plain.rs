@@ -3,7 +3,7 @@
 //! through the block layer: readahead, and merging of adjacent pages.
 
 use crate::area::Backend;
-use crate::{Medium, Slot, Slots, Step, Transfer, Transfers, Usage, Work};
+use crate::{Medium, Setup, Slot, Slots, Step, Transfer, Transfers, Usage, Work};
 use swaplab_vocab::{Kind, PageId, Parameter, Params, Result, PAGE_SIZE};
 
 pub const READAHEAD: Parameter = Parameter::new(
@@ -67,20 +67,30 @@ pub struct Plain {
     /// Processor work of an access: a copy, or a request through the block layer.
     path: Work,
     readahead: u32,
+    /// Whether a slot stays valid after a swap-in.
+    keeps: bool,
     requests: WriteRequests,
     used: u64,
 }
 
 impl Plain {
     /// A medium that is accessed by loads and stores.
-    pub fn memory(medium: Medium) -> Plain {
-        Plain { medium, path: Work::Copy, readahead: 1, requests: WriteRequests::new(1), used: 0 }
+    pub fn memory(medium: Medium, setup: &Setup) -> Plain {
+        Plain { medium, path: Work::Copy, readahead: 1, keeps: !setup.bypasses_swap_cache, requests: WriteRequests::new(1), used: 0 }
     }
 
     /// A medium that is accessed through the block layer. `params` are those of readahead and
     /// merging.
     pub fn block_device(medium: Medium, params: &Params) -> Result<Plain> {
-        Ok(Plain { medium, path: Work::BlockRequest, readahead: readahead_of(params)?, requests: WriteRequests::of(params), used: 0 })
+        let (readahead, requests) = (readahead_of(params)?, WriteRequests::of(params));
+        Ok(Plain { medium, path: Work::BlockRequest, readahead, keeps: true, requests, used: 0 })
+    }
+
+    /// A RAM disk: a block device in memory, whose pages the kernel of `setup` may read without the
+    /// swap cache and without readahead.
+    pub fn ramdisk(setup: &Setup, params: &Params) -> Result<Plain> {
+        let disk = Plain::block_device(Medium::Dram, params)?;
+        Ok(if setup.bypasses_swap_cache { Plain { keeps: false, readahead: 1, ..disk } } else { disk })
     }
 }
 
@@ -102,6 +112,10 @@ impl Backend for Plain {
 
     fn readahead(&self) -> u32 {
         self.readahead
+    }
+
+    fn keeps(&self) -> bool {
+        self.keeps
     }
 
     fn adopt(&mut self, _: PageId, _: Slot) -> bool {

@@ -1,6 +1,7 @@
 //! Runs a sequence of launches on the machine.
 
 mod background;
+mod pace;
 
 use super::machine::record::{LaunchRow, Stalls};
 use super::machine::writes::{Due, FileWrites};
@@ -15,6 +16,7 @@ use super::user::layout::{AppPages, Layout};
 use super::user::nature::Natures;
 use super::user::owner::SYSTEM;
 use super::user::plan::{Plan, Salt};
+use pace::Pace;
 use std::sync::Arc;
 use swaplab_apps::{Launcher, Restarts, Start};
 use swaplab_experiment::Prepage;
@@ -29,6 +31,10 @@ pub struct PhoneRun<'a> {
     prepage: Prepage,
     /// Number of launches so far.
     number: u32,
+    /// Shortest time from home to the next launch.
+    pause_ns: u64,
+    /// When the last app was left; `None` before the first launch.
+    home_at_ns: Option<u64>,
     pace: Pace,
     /// By app, its process beside its pages.
     processes: Vec<Process>,
@@ -41,22 +47,6 @@ pub struct PhoneRun<'a> {
     write: Due,
     /// The frames that the app in front draws.
     drawing: Drawing,
-}
-
-/// The time between the references of the running task.
-#[derive(Clone, Copy, Default)]
-struct Pace {
-    /// Whether the task works in that time, or pauses.
-    works: bool,
-    step_ns: u64,
-    left_ns: u64,
-}
-
-impl Pace {
-    /// Spread `ns` over `references` references.
-    fn over(ns: u64, references: usize, works: bool) -> Pace {
-        Pace { works, step_ns: ns / references.max(1) as u64, left_ns: ns }
-    }
 }
 
 /// Time that the boot leaves for background reclaim.
@@ -98,6 +88,8 @@ impl<'a> PhoneRun<'a> {
             spec,
             prepage: design.prepage,
             number: 0,
+            pause_ns: sequence.pause_ns,
+            home_at_ns: None,
             pace: Pace::default(),
             processes: vec![Process::default(); counts.len()],
             heaps,
@@ -127,7 +119,7 @@ impl<'a> PhoneRun<'a> {
 
     /// Launch an app, use it in the foreground, and return to the home screen.
     pub fn launch(&mut self, launch: &Launch) -> Result<()> {
-        self.elapse(launch.at_ns);
+        self.elapse(launch.at_ns.max(self.home_at_ns.map_or(0, |ns| ns + self.pause_ns)));
         self.machine.apps.plan.begin(self.number);
         let at_ns = self.machine.clock.settled_ns;
         self.machine.clock.write_back.take_waits();
@@ -142,6 +134,7 @@ impl<'a> PhoneRun<'a> {
         // app is ready.
         self.elapse(at_ns + launch.foreground_ns);
         self.go_home(launch.app, &app);
+        self.home_at_ns = Some(self.machine.clock.settled_ns);
         self.machine.failed()
     }
 

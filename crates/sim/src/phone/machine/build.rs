@@ -33,7 +33,12 @@ pub fn build(phone: &Phone, design: &Design, apps: Apps, shared: Vec<String>, se
     let mut frames = Frames::new(states, policy(phone, design, &apps, seed)?, phone.frames, phone.kernel_frames, count, system_anon);
     frames.marks = Watermarks::of(phone.frames, phone.extra_free_frames, page_bytes);
     let dram_pages = phone.dram_bytes / page_bytes;
-    let setup = swaplab_swap::Setup { dram_pages, files: true, ..swaplab_swap::Setup::new(pages, phone.frames) };
+    let setup = swaplab_swap::Setup {
+        dram_pages,
+        files: true,
+        bypasses_swap_cache: design.policy.bypasses_swap_cache(),
+        ..swaplab_swap::Setup::new(pages, phone.frames)
+    };
     let side = SwapSide::new(&design.swap_of(phone, seconds)?, &setup)?;
     let capacity = design.swap.area_bytes(phone.dram_bytes)?.map(|bytes| bytes / page_bytes);
     let mut swap = SwapEntries::new(side, capacity, pages, count, layout.shared.len());

@@ -20,6 +20,20 @@ pub enum PagePolicy {
     Registry(PolicySpec),
 }
 
+impl PagePolicy {
+    /// Whether a kernel with this policy reads pages from a swap device in memory without the swap
+    /// cache, as Linux does from 4.15 on.
+    pub fn bypasses_swap_cache(&self) -> bool {
+        match self {
+            PagePolicy::Foresight => false,
+            PagePolicy::Registry(spec) => match spec.entry.key {
+                "active-inactive" => spec.params.text("kernel") != "3.4",
+                key => key == "mglru",
+            },
+        }
+    }
+}
+
 #[derive(Clone)]
 pub struct Design {
     /// The design as the experiment has it.
@@ -81,5 +95,19 @@ fn check_area_fits(swap: &SchemeSpec, phone: &Phone) -> Result<()> {
             Err(BadInput::new("", found, "a swap area that its device can hold"))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `SWP_SYNCHRONOUS_IO` came with Linux 4.15, generations with 6.1.
+    #[test]
+    fn kernels_from_4_15_on_bypass_the_swap_cache() {
+        let policies = ["active-inactive:kernel=3.4", "active-inactive", "active-inactive:kernel=6.12", "mglru", "lru"];
+        let bypasses = policies.map(|spec| PagePolicy::Registry(PolicySpec::parse(spec).unwrap()).bypasses_swap_cache());
+        assert_eq!(bypasses, [false, true, true, true, false]);
+        assert!(!PagePolicy::Foresight.bypasses_swap_cache());
     }
 }

@@ -16,6 +16,8 @@ pub struct Sequence {
     pub apps: Vec<String>,
     /// Number of launches before the first one that is counted.
     pub warm_up: usize,
+    /// Shortest time from home to the next launch; 0 if launches come at their times alone.
+    pub pause_ns: u64,
 }
 
 impl Sequence {
@@ -48,9 +50,9 @@ pub struct Sequences {
     pub independent: bool,
 }
 
-/// Shortest time from one launch of a table to the next on the phone (assumed): long enough for all
-/// write-back to end. In a guest it is `run.vm.think`.
-const BEAT_NS: u64 = 3_000_000_000;
+/// Time from home to the next launch of a table (assumed): long enough for all write-back to end.
+/// In a guest it is `run.vm.think`.
+const PAUSE_NS: u64 = 3_000_000_000;
 
 impl Sequences {
     /// Read the trace of launches at the path `text` for all seeds, or draw from the generator
@@ -63,7 +65,7 @@ impl Sequences {
                 return Err(BadInput::new(text, "no launch in it", "a trace of launches"));
             }
             let apps = trace.meta.apps.iter().map(|app| app.name.clone()).collect();
-            let sequence = Sequence { launches: read(&trace)?, apps, warm_up: 0 };
+            let sequence = Sequence { launches: read(&trace)?, apps, warm_up: 0, pause_ns: 0 };
             return Ok(Sequences { each: vec![sequence; seeds.len()], are_users: false, independent: false });
         }
         let generator = LaunchSpec::parse(text).map_err(|e| e.within("workload.launches"))?;
@@ -77,16 +79,15 @@ impl Sequences {
         let visits: Vec<&String> = (0..table.warm_up + table.rounds).flat_map(|_| &round).collect();
         let mut apps: Vec<String> = Vec::new();
         let foreground_ns = nanoseconds(&table.foreground);
-        let beat_ns = BEAT_NS.max(2 * foreground_ns);
         let mut launches = Vec::with_capacity(visits.len());
         for (number, name) in visits.into_iter().enumerate() {
             let app = apps.iter().position(|known| known == name).unwrap_or_else(|| {
                 apps.push(name.clone());
                 apps.len() - 1
             });
-            launches.push(Launch { at_ns: number as u64 * beat_ns, app: app as AppId, foreground_ns });
+            launches.push(Launch { at_ns: number as u64 * (foreground_ns + PAUSE_NS), app: app as AppId, foreground_ns });
         }
-        let sequence = Sequence { launches, apps, warm_up: round.len() * table.warm_up as usize };
+        let sequence = Sequence { launches, apps, warm_up: round.len() * table.warm_up as usize, pause_ns: PAUSE_NS };
         Ok(Sequences { each: vec![sequence; seeds], are_users: false, independent: false })
     }
 }
@@ -96,5 +97,5 @@ fn draw_sequence(generator: &LaunchSpec, seed: u64) -> Sequence {
     let steps = generator.steps(seed);
     let apps = (0..steps.iter().map(|s| s.rank + 1).max().unwrap_or(0)).map(|rank| format!("app{}", rank + 1)).collect();
     let launch = |s: &synth::Step| Launch { at_ns: ns(s.at_s), app: s.rank as AppId, foreground_ns: ns(s.foreground_s) };
-    Sequence { launches: steps.iter().map(launch).collect(), apps, warm_up: 0 }
+    Sequence { launches: steps.iter().map(launch).collect(), apps, warm_up: 0, pause_ns: 0 }
 }

@@ -206,7 +206,8 @@ mod tests {
         // One round is warm-up and three are counted.
         let sequence = &spec.sequences.each[0];
         assert_eq!((sequence.warm_up, sequence.launches.len(), sequence.apps.len()), (3, 12, 3));
-        assert_eq!(sequence.launches[4].at_ns, 12_000_000_000);
+        // 50 ms in front and 3 s at home for each launch.
+        assert_eq!((sequence.launches[4].at_ns, sequence.pause_ns), (12_200_000_000, 3_000_000_000));
     }
 
     /// 256 MiB less 16 MiB for firmware are 61,440 frames, of which the kernel's 20 MiB are 5,120.

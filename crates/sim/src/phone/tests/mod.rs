@@ -6,6 +6,7 @@ mod by_hand;
 mod display;
 mod energy;
 mod laws;
+mod pauses;
 mod pool;
 mod small;
 mod storage;

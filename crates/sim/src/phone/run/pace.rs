@@ -1,0 +1,17 @@
+//! The time between the references of the running task.
+
+/// The time between the references of the running task.
+#[derive(Clone, Copy, Default)]
+pub struct Pace {
+    /// Whether the task works in that time, or pauses.
+    pub works: bool,
+    pub step_ns: u64,
+    pub left_ns: u64,
+}
+
+impl Pace {
+    /// Spread `ns` over `references` references.
+    pub fn over(ns: u64, references: usize, works: bool) -> Pace {
+        Pace { works, step_ns: ns / references.max(1) as u64, left_ns: ns }
+    }
+}
