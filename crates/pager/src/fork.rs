@@ -18,7 +18,7 @@ impl Pager {
     /// Prepare a fork: wait until no eviction runs, and prevent evictions while the guard exists.
     pub fn before_fork(&self) -> ForkGuard<'_> {
         loop {
-            let mut world = self.world();
+            let mut world = self.lock_world();
             if world.mode == Mode::Child {
                 return ForkGuard { world };
             }

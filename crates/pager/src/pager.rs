@@ -45,7 +45,7 @@ pub struct Pager {
 impl Pager {
     /// Lock the managed memory, for a thread of the program. The caller must not write to managed
     /// memory while it holds the lock.
-    pub fn world(&self) -> Held<'_> {
+    pub fn lock_world(&self) -> Held<'_> {
         let signals = signals::Blocked::all();
         Held { world: self.shared.lock(), _signals: signals }
     }
@@ -53,7 +53,7 @@ impl Pager {
     /// Whether [`run`](Pager::run) must be called before the program continues: it may fill more
     /// memory than the policy may hold.
     pub fn outgrown(&self) -> bool {
-        !self.runs.load(Ordering::Relaxed) && self.world().outgrown()
+        !self.runs.load(Ordering::Relaxed) && self.lock_world().outgrown()
     }
 
     /// Convert a range of addresses to page numbers, rounded outward. `None` if it is empty or
@@ -79,7 +79,7 @@ impl Pager {
     /// `follow`, and ignores a failure.
     pub fn change_rights(&self, number: libc::c_long, arguments: [libc::c_long; 3], follow: [libc::c_long; 3]) -> Option<libc::c_long> {
         let alone = rustix::fs::stat("/proc/self/task").is_ok_and(|tasks| !thread::several_threads(&tasks));
-        if !self.runs.load(Ordering::Relaxed) || !alone || self.world().mode != world::Mode::Paging {
+        if !self.runs.load(Ordering::Relaxed) || !alone || self.lock_world().mode != world::Mode::Paging {
             return None;
         }
         // SAFETY: the program's own system call, with its own arguments.
@@ -117,7 +117,7 @@ impl Pager {
     /// Write the final counters when the program exits. Do nothing in a forked child, whose
     /// counters nobody reads.
     pub fn finish(&self) {
-        if self.world().mode == world::Mode::Paging {
+        if self.lock_world().mode == world::Mode::Paging {
             self.settle();
             self.shared.stats.state.store(2, Ordering::Release);
         }
@@ -126,7 +126,7 @@ impl Pager {
     /// Update the counters of a program whose pager thread was never started.
     fn count_without_a_thread(&self) {
         set(&self.stats().faults, thread::faults());
-        self.world().take_account();
+        self.lock_world().take_account();
     }
 
     /// Stop the pager thread. Evicted pages stay readable only with a direct store.

@@ -23,11 +23,15 @@ impl PagerThread {
         // Stop the writers and close the gates only if the round will evict. Where the last round
         // evicted fresh memory only, this one is expected to do so, too.
         if self.seen.dram + self.growth(shared) > self.frames - self.kept_free() {
-            stopped = self.scattered || self.holds_writers();
-            if stopped {
-                self.stop_writers(shared);
+            let stops = self.scattered || self.holds_writers();
+            if stops && shared.world.try_lock().is_err() {
+                self.protect_lifted();
             }
             if let Some(mut world) = shared.lock_soon() {
+                if stops {
+                    self.stop_writers(&mut world);
+                    stopped = true;
+                }
                 gate::close(self.uffd(), &mut world);
             }
         }
@@ -43,16 +47,18 @@ impl PagerThread {
         matches!(&self.evictor, Evictor::Direct(evictor) if evictor.keep_holding)
     }
 
-    fn stop_writers(&mut self, shared: &Shared) {
-        let Evictor::Direct(evictor) = &mut self.evictor else { return };
-        if !evictor.protect {
-            return;
+    /// Stop the writers that held memory let through, before the world is locked.
+    fn protect_lifted(&self) {
+        match &self.evictor {
+            Evictor::Direct(evictor) if evictor.protect && evictor.keep_holding => evictor.protect_lifted(),
+            _ => (),
         }
-        if evictor.keep_holding && shared.world.try_lock().is_err() {
-            evictor.protect_lifted();
-        }
-        if let Some(mut world) = shared.lock_soon() {
-            evictor.stop_writers(&mut world);
+    }
+
+    fn stop_writers(&mut self, world: &mut World) {
+        match &mut self.evictor {
+            Evictor::Direct(evictor) if evictor.protect => evictor.stop_writers(world),
+            _ => (),
         }
     }
 
@@ -86,16 +92,16 @@ impl PagerThread {
         for group in victims.chunk_by(|a, b| a / CHUNK == b / CHUNK && a < b) {
             // Now, because evictions have decreased the count since.
             let now = (dram + self.anonymous()).saturating_sub(anonymous);
-            self.open_gates(shared, now + self.seen.promised - promised);
+            let Some(mut world) = shared.lock_soon() else { return };
+            self.open_gates(&mut world, now + self.seen.promised - promised);
             // Fresh chunks have windows of their own. One window over all memory that is mapped
             // from the file is only needed for scattered victims in it, or before copies on write
             // could use up the reserve.
-            scattered |= shared.lock_soon().is_some_and(|world| group.iter().any(|page| world.state[*page] & PAGED != 0));
+            scattered |= group.iter().any(|page| world.state[*page] & PAGED != 0);
             if !stopped && (scattered || now > self.trigger() + (self.budget - self.trigger()) / 2) {
-                self.stop_writers(shared);
+                self.stop_writers(&mut world);
                 stopped = true;
             }
-            let Some(mut world) = shared.lock_soon() else { return };
             if world.forks.evictions_paused || (was_full && self.full) {
                 break;
             }
@@ -127,7 +133,7 @@ impl PagerThread {
     /// Open the gates that threads wait for while there is room, so that a program that fills
     /// memory goes on during a round. `expected` pages are in DRAM, those of the gates opened since
     /// the census included.
-    fn open_gates(&mut self, shared: &Shared, mut expected: usize) {
+    fn open_gates(&mut self, world: &mut World, mut expected: usize) {
         if !matches!(self.evictor, Evictor::Direct(_)) {
             return;
         }
@@ -135,13 +141,12 @@ impl PagerThread {
         for fault in std::mem::take(&mut self.waiting) {
             let page = fault.address / PAGE;
             let room = !fault.protected && expected + CHUNK <= self.budget;
-            match shared.lock_soon() {
-                Some(mut world) if room && gate::is_closed(&world, page) => {
-                    let opened = gate::open(self.uffd(), &mut world, page);
-                    self.seen.promised += opened;
-                    expected += opened;
-                }
-                _ => self.waiting.push(fault),
+            if room && gate::is_closed(world, page) {
+                let opened = gate::open(self.uffd(), world, page);
+                self.seen.promised += opened;
+                expected += opened;
+            } else {
+                self.waiting.push_back(fault);
             }
         }
     }

@@ -24,6 +24,7 @@ use crate::{account, Pager, CHUNK, PAGES};
 use rustix::fd::OwnedFd;
 use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::io::Errno;
+use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -92,7 +93,7 @@ impl Pager {
     /// failure, later calls do nothing.
     pub fn run(&self) -> Result<(), Missing> {
         let mut running = self.thread.lock().unwrap_or_else(|e| e.into_inner());
-        if !self.world().unpaged() {
+        if !self.lock_world().unpaged() {
             return Ok(());
         }
         // The thread opens its files itself, in its own descriptor table, and reports whether that
@@ -115,7 +116,7 @@ impl Pager {
         let started = spawned.map_err(|e| Missing::new("a thread", e.to_string())).and_then(|thread| ready.wait().map(|()| thread));
         match started {
             Err(missing) => {
-                self.world().allowance = usize::MAX;
+                self.lock_world().allowance = usize::MAX;
                 Err(missing)
             }
             Ok(thread) => {
@@ -195,7 +196,7 @@ fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
         budget,
         frames,
         victims: Vec::new(),
-        waiting: Vec::new(),
+        waiting: VecDeque::new(),
         seen,
         surge: budget / 8,
         rest: Rest::begin(0),

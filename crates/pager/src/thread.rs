@@ -17,6 +17,7 @@ use crate::world::bit::PAGED;
 use crate::world::World;
 use crate::{account, CHUNK};
 use rustix::fd::OwnedFd;
+use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
 pub enum Evictor {
@@ -39,7 +40,7 @@ pub struct PagerThread {
     pub frames: usize,
     pub victims: Vec<usize>,
     /// Faults that were read and not resolved yet, the oldest first.
-    pub waiting: Vec<Fault>,
+    pub waiting: VecDeque<Fault>,
     pub seen: Seen,
     pub rest: Rest,
     /// Whether the last round had victims in memory that is mapped from the file.
@@ -121,8 +122,7 @@ impl PagerThread {
         }
         // Those that rounds read meanwhile are for the next call: `run` has other duties, too.
         for _ in 0..self.waiting.len() {
-            let Some(fault) = self.waiting.first().copied() else { return };
-            self.waiting.remove(0);
+            let Some(fault) = self.waiting.pop_front() else { return };
             if fault.protected {
                 self.allow_write(shared, fault);
             } else {
@@ -167,7 +167,7 @@ impl PagerThread {
         let closed = |world: &World| gate::is_closed(world, page);
         if shared.lock_soon().is_some_and(|world| closed(&world)) && self.seen.dram + self.growth(shared) + CHUNK > self.budget {
             // The round opens the gate as soon as there is room.
-            self.waiting.insert(0, fault);
+            self.waiting.push_front(fault);
             self.round(shared);
             let Some(left) = self.waiting.iter().position(|waiting| *waiting == fault) else { return };
             self.waiting.remove(left);

@@ -16,7 +16,7 @@ pub fn reservations() -> Vec<Mapping> {
 
 /// Manage these reservations. Returns whether there are any.
 pub fn manage(pager: &Pager, reservations: &[Mapping]) -> bool {
-    let mut world = pager.world();
+    let mut world = pager.lock_world();
     for mapping in reservations {
         world.adopt(mapping.bytes.start / PAGE..mapping.bytes.end / PAGE, mapping.prot);
     }

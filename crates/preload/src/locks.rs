@@ -36,7 +36,7 @@ pub unsafe extern "C" fn munlock(address: *const c_void, len: size_t) -> c_int {
 pub unsafe extern "C" fn mlockall(flags: c_int) -> c_int {
     if let Some(pager) = pager() {
         // The program may lock everything; the pager then evicts nothing.
-        pager.world().lock_all(true);
+        pager.lock_world().lock_all(true);
         // Lock resident pages, and others when they are accessed. Populating all mappings would
         // also populate the pager's, such as the mirror of the NVM file.
         return kernel!(SYS_mlockall, flags | libc::MCL_ONFAULT) as c_int;
@@ -50,7 +50,7 @@ pub unsafe extern "C" fn mlockall(flags: c_int) -> c_int {
 pub unsafe extern "C" fn munlockall() -> c_int {
     let result = kernel!(SYS_munlockall,) as c_int;
     if let Some(pager) = pager() {
-        pager.world().lock_all(false);
+        pager.lock_world().lock_all(false);
     }
     result
 }
@@ -65,6 +65,6 @@ fn set_locked(address: *const c_void, len: usize, locked: bool) {
     let start = address as usize / PAGE * PAGE;
     let end = (address as usize + len).next_multiple_of(PAGE);
     if let Some((pager, range)) = pages(start as *const c_void, end - start) {
-        pager.world().lock(range, locked);
+        pager.lock_world().lock(range, locked);
     }
 }

@@ -52,7 +52,7 @@ pub fn pages(address: *const c_void, len: usize) -> Option<(&'static swaplab_pag
 /// [`pages`], but `None` also if no part of the range is managed.
 fn managed(address: *const c_void, len: usize) -> Option<(&'static swaplab_pager::Pager, PageRange)> {
     crate::selector::resume();
-    pages(address, len).filter(|(pager, range)| !pager.world().is_foreign(range))
+    pages(address, len).filter(|(pager, range)| !pager.lock_world().is_foreign(range))
 }
 
 /// # Safety
@@ -66,7 +66,7 @@ pub unsafe extern "C" fn mmap(address: *mut c_void, len: size_t, prot: c_int, fl
     let Some(pager) = pager().filter(|_| plain || fixed) else { return kernel(flags) };
     let len_in_pages = len.checked_next_multiple_of(PAGE).unwrap_or(0);
     if !plain {
-        let mut world = pager.world();
+        let mut world = pager.lock_world();
         let mapped = kernel(flags);
         if let (true, Some((_, range))) = (mapped != libc::MAP_FAILED, pages(mapped, len)) {
             world.make_foreign(range);
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn mmap(address: *mut c_void, len: size_t, prot: c_int, fl
     if !fixed && crate::limits::forbids(pager, len_in_pages) {
         return fail(Errno::NOMEM);
     }
-    let mut world = pager.world();
+    let mut world = pager.lock_world();
     if world.refuses() && prot != libc::PROT_NONE {
         return fail(Errno::NOMEM);
     }
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn mmap64(address: *mut c_void, len: size_t, prot: c_int, 
 #[no_mangle]
 pub unsafe extern "C" fn munmap(address: *mut c_void, len: size_t) -> c_int {
     match managed(address, len) {
-        Some((pager, range)) if address as usize % PAGE == 0 => c_result(pager.world().give_back(range)),
+        Some((pager, range)) if address as usize % PAGE == 0 => c_result(pager.lock_world().give_back(range)),
         _ => kernel!(SYS_munmap, address, len) as c_int,
     }
 }
@@ -141,11 +141,11 @@ fn protect(address: *mut c_void, len: usize, prot: c_int, call: impl Fn(usize, u
         -1 => Err(errno()),
         _ => Ok(()),
     };
-    let mut done = pager.world().protect(range.clone(), prot as u32, key, piece);
+    let mut done = pager.lock_world().protect(range.clone(), prot as u32, key, piece);
     if done == Err(Errno::ACCESS) && prot & libc::PROT_EXEC != 0 {
         // The kernel does not permit executing the NVM file (noexec): move the content to anonymous
         // memory.
-        done = move_to_foreign(pager, range.clone(), address).and_then(|()| pager.world().protect(range, prot as u32, key, piece));
+        done = move_to_foreign(pager, range.clone(), address).and_then(|()| pager.lock_world().protect(range, prot as u32, key, piece));
     }
     if done.is_ok() {
         after_growth(pager, address);
@@ -166,15 +166,15 @@ pub unsafe extern "C" fn madvise(address: *mut c_void, len: size_t, advice: c_in
         _ if address as usize % PAGE != 0 => c_result(Err(Errno::INVAL)),
         // MADV_FREE may free the pages at once. If the kernel freed them later, the pager would not
         // notice.
-        libc::MADV_DONTNEED | libc::MADV_FREE | DONTNEED_LOCKED => c_result(pager.world().discard(range)),
+        libc::MADV_DONTNEED | libc::MADV_FREE | DONTNEED_LOCKED => c_result(pager.lock_world().discard(range)),
         // Hints to the kernel about memory that the pager manages.
         libc::MADV_NORMAL | libc::MADV_RANDOM | libc::MADV_SEQUENTIAL | libc::MADV_WILLNEED => 0,
         libc::MADV_HUGEPAGE | libc::MADV_NOHUGEPAGE | libc::MADV_COLD | libc::MADV_PAGEOUT => 0,
         // An eviction would replace the mapping and lose the kernel's guard markers, so this memory
         // is no longer managed.
         GUARD_INSTALL => {
-            let Some(prot) = pager.world().protection(&range) else { return c_result(Err(Errno::INVAL)) };
-            let mut world = pager.world();
+            let Some(prot) = pager.lock_world().protection(&range) else { return c_result(Err(Errno::INVAL)) };
+            let mut world = pager.lock_world();
             let renewed = world.renew(range.clone(), prot);
             if renewed.is_err() {
                 return c_result(renewed);
@@ -183,9 +183,9 @@ pub unsafe extern "C" fn madvise(address: *mut c_void, len: size_t, advice: c_in
             kernel!(SYS_madvise, address, len, advice) as c_int
         }
         libc::MADV_MERGEABLE | libc::MADV_UNMERGEABLE => 0,
-        libc::MADV_DONTFORK | libc::MADV_DOFORK => c_result(pager.world().unshare(range, advice == libc::MADV_DONTFORK)),
+        libc::MADV_DONTFORK | libc::MADV_DOFORK => c_result(pager.lock_world().unshare(range, advice == libc::MADV_DONTFORK)),
         libc::MADV_WIPEONFORK => {
-            if !pager.world().disown(range.clone()) {
+            if !pager.lock_world().disown(range.clone()) {
                 if let Err(errno) = move_to_foreign(pager, range, address) {
                     return c_result(Err(errno));
                 }
@@ -204,7 +204,7 @@ pub unsafe extern "C" fn mremap(old: *mut c_void, old_len: size_t, new_len: size
     let Some((pager, range)) = pages(old, old_len.max(1)) else {
         return kernel!(SYS_mremap, old, old_len, new_len, flags, new) as *mut c_void;
     };
-    if pager.world().is_foreign(&range) {
+    if pager.lock_world().is_foreign(&range) {
         return move_foreign(pager, range, [old as usize, old_len, new_len, flags as usize, new as usize]);
     }
     if old as usize % PAGE != 0 || old_len == 0 || new_len == 0 {
@@ -215,17 +215,17 @@ pub unsafe extern "C" fn mremap(old: *mut c_void, old_len: size_t, new_len: size
     let keep = flags & libc::MREMAP_DONTUNMAP != 0;
     if !fixed && !keep {
         if wanted <= pages {
-            let done = if wanted < pages { pager.world().give_back(range.start + wanted..range.end) } else { Ok(()) };
+            let done = if wanted < pages { pager.lock_world().give_back(range.start + wanted..range.end) } else { Ok(()) };
             return done.map_or_else(fail, |()| old);
         }
-        if pager.world().extend(&range, wanted) {
+        if pager.lock_world().extend(&range, wanted) {
             return after_growth(pager, old);
         }
         if flags & libc::MREMAP_MAYMOVE == 0 {
             return fail(Errno::NOMEM);
         }
     }
-    let Some(prot) = pager.world().protection(&range) else { return fail(Errno::FAULT) };
+    let Some(prot) = pager.lock_world().protection(&range) else { return fail(Errno::FAULT) };
     let (placed, new) = if fixed { (libc::MAP_FIXED, new) } else { (0, std::ptr::null_mut()) };
     // SAFETY: the interposed mmap; with MREMAP_FIXED the call replaces the target's old content.
     let target = unsafe { mmap(new, wanted * PAGE, READ_WRITE as c_int, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | placed, -1, 0) };
@@ -236,12 +236,12 @@ pub unsafe extern "C" fn mremap(old: *mut c_void, old_len: size_t, new_len: size
     let changed = make_readable(prot, from.clone());
     copy_content(from.clone(), target as usize, |piece| {
         let pages = pager.pages(&piece);
-        let _ = pages.map(|pages| pager.world().discard(pages));
+        let _ = pages.map(|pages| pager.lock_world().discard(pages));
     });
     if changed && keep {
         kernel!(SYS_mprotect, from.start, from.len(), prot);
     }
-    let left = if keep { pager.world().discard(range) } else { pager.world().give_back(range) };
+    let left = if keep { pager.lock_world().discard(range) } else { pager.lock_world().give_back(range) };
     if prot != READ_WRITE {
         // SAFETY: the interposed mprotect, on the mapping made above.
         unsafe { mprotect(target, wanted * PAGE, prot as c_int) };
@@ -252,7 +252,7 @@ pub unsafe extern "C" fn mremap(old: *mut c_void, old_len: size_t, new_len: size
 /// Let the kernel move foreign memory. If its old addresses are in the reserved range, reserve them
 /// again.
 fn move_foreign(pager: &swaplab_pager::Pager, range: PageRange, [old, old_len, new_len, flags, new]: [usize; 5]) -> *mut c_void {
-    let mut world = pager.world();
+    let mut world = pager.lock_world();
     let moved = kernel!(SYS_mremap, old, old_len, new_len, flags, new) as *mut c_void;
     if moved == libc::MAP_FAILED {
         return moved;
@@ -272,7 +272,7 @@ fn move_foreign(pager: &swaplab_pager::Pager, range: PageRange, [old, old_len, n
 /// properties that a mapping of the NVM file cannot have: execution of a noexec file,
 /// `MADV_WIPEONFORK`.
 fn move_to_foreign(pager: &swaplab_pager::Pager, range: PageRange, address: *mut c_void) -> rustix::io::Result<()> {
-    let prot = pager.world().protection(&range).ok_or(Errno::INVAL)?;
+    let prot = pager.lock_world().protection(&range).ok_or(Errno::INVAL)?;
     let bytes = address as usize..address as usize + range.len() * PAGE;
     let anonymous = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     let other = kernel!(SYS_mmap, 0, bytes.len(), READ_WRITE, anonymous, -1isize, 0);
@@ -281,7 +281,7 @@ fn move_to_foreign(pager: &swaplab_pager::Pager, range: PageRange, address: *mut
     }
     make_readable(prot, bytes.clone());
     copy_content(bytes.clone(), other as usize, |_| ());
-    let mut world = pager.world();
+    let mut world = pager.lock_world();
     kernel!(SYS_mremap, other, bytes.len(), bytes.len(), libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED, bytes.start);
     world.make_foreign(range);
     if prot != READ_WRITE {

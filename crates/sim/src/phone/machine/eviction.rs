@@ -74,43 +74,43 @@ impl Eviction<'_> {
     /// are free once the pages are written. In direct reclaim the running task waits for the
     /// processor time, for reads and for writes that hold no frame.
     pub fn reclaim(&mut self, direct: bool) -> usize {
-        let (mut left, mut files, batch, of) = (0, 0, self.frames.batch, self.frames.policy.as_ref());
-        let (scanned, refilled) = (of.scanned(), of.refilled());
-        let (mut busy, mut rejected) = (Charge::default(), false);
+        let (batch, policy) = (self.frames.batch, self.frames.policy.as_ref());
+        let (scanned_before, refilled_before) = (policy.scanned(), policy.refilled());
         // A policy with passes ends a direct reclaim itself, at the end of a pass.
-        let ends_itself = direct && of.passes().is_some();
+        let ends_itself = direct && policy.passes().is_some();
+        let (mut busy, mut evicted, mut files, mut rejected) = (Charge::default(), 0, 0, false);
         for attempt in 0..batch * if direct { reclaim::DIRECT_ATTEMPTS } else { reclaim::ATTEMPTS } {
-            if left >= batch && !ends_itself {
+            if evicted >= batch && !ends_itself {
                 break;
             }
             self.frames.policy.reclaim(None, &mut self.frames.pages);
             let settled = self.settle(&mut busy, attempt);
-            (left, files) = (left + settled.frames, files + settled.files);
-            if !settled.any && (left > 0 || !std::mem::take(&mut rejected)) {
+            (evicted, files) = (evicted + settled.frames, files + settled.files);
+            if !settled.any && (evicted > 0 || !std::mem::take(&mut rejected)) {
                 break;
             }
             rejected |= settled.any;
         }
-        let of = self.frames.policy.as_ref();
-        let (scanned, refilled) = (of.scanned() - scanned, of.refilled() - refilled);
+        let policy = self.frames.policy.as_ref();
+        let (scanned, refilled) = (policy.scanned() - scanned_before, policy.refilled() - refilled_before);
         let PageWork { anon_out_ns, file_out_ns, .. } = self.rules.page_work;
-        let cpu = scanned * self.rules.scan_ns + (left - files) as u64 * anon_out_ns + files as u64 * file_out_ns;
-        self.counts.system_ns += cpu;
+        let cpu_ns = scanned * self.rules.scan_ns + (evicted - files) as u64 * anon_out_ns + files as u64 * file_out_ns;
+        self.counts.system_ns += cpu_ns;
         self.counts.scanned += scanned - refilled;
         self.counts.scanned_direct += if direct { scanned - refilled } else { 0 };
-        *(if direct { &mut self.counts.reclaimed_direct } else { &mut self.counts.reclaimed_background }) += left as u64;
+        *(if direct { &mut self.counts.reclaimed_direct } else { &mut self.counts.reclaimed_background }) += evicted as u64;
         let writing = self.outgoing.held.len();
         if direct {
-            let reads: u64 = busy.media().map(|(medium, _)| busy.read_wait(medium, 0, self.prices)).sum();
+            let reads_ns: u64 = busy.media().map(|(medium, _)| busy.read_wait(medium, 0, self.prices)).sum();
             let now = if self.rules.write_back_holds_frames { busy.take_storage_writes(self.prices) } else { Charge::default() };
-            self.wait(cpu + busy.cpu.0 + reads + busy.write_wait(self.prices));
+            self.wait(cpu_ns + busy.cpu.0 + reads_ns + busy.write_wait(self.prices));
             self.submit(&now);
-            left - writing
+            evicted - writing
         } else {
-            self.counts.background_ns += cpu + busy.cpu.0;
+            self.counts.background_ns += cpu_ns + busy.cpu.0;
             self.submit(&busy);
-            self.frames.in_use.in_batch = left - writing;
-            left
+            self.frames.in_use.in_batch = evicted - writing;
+            evicted
         }
     }
 
