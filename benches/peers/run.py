@@ -137,10 +137,10 @@ def swaplab(trace: Path, policy: str, frames: list[int], *options: str) -> tuple
 def swaplab_curve(trace: Path, footprint: int) -> tuple[float, list[int]]:
     """Compute LRU's curve at every size. Returns its misses at the sizes of `CURVE`."""
     program = str(Path(sys.executable).parent / "swaplab")
-    seconds, printed = cpu_seconds([program, "mrc", str(trace), "--mapping", "ignore", "--sizes", "100", "--json"])
+    seconds, printed = cpu_seconds([program, "trace", "mrc", str(trace), "--mapping", "ignore", "--sizes", "100", "--json"])
     document = json.loads(printed)
     ratios = {point["memory_pages"]: point["miss_ratio"] for point in document["points"]}
-    return seconds, [round(ratios[size] * document["trace"]["references"]) for size in curve_sizes(footprint)]
+    return seconds, [round(ratios[size] * document["trace"]["trace"]["references"]) for size in curve_sizes(footprint)]
 
 
 def curve_sizes(footprint: int) -> list[int]:

@@ -56,7 +56,7 @@ def results() -> dict[str, Readable]:
         for admission, gain in (("always", 0), ("second-touch", size - 2))
     ]
     cache = NvmCache(trace=trace, storage_accesses_without_nvm=200, points=points)
-    curve = Curve(trace=trace, points=[CurvePoint(frames=n, miss_ratio=1 / n, filter_limited=n < 4) for n in range(1, 40)])
+    curve = Curve(trace=trace, points=[CurvePoint(memory_pages=n, miss_ratio=1 / n, filter_limited=n < 4) for n in range(1, 40)])
     return {"spread": spread, "nvm-cache": cache, "energy": energy, "curve": curve}
 
 

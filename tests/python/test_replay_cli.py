@@ -151,12 +151,28 @@ def test_a_page_trace_replays_the_same_from_text_zst_and_standard_input(small: P
 
 def test_mrc_of_lru_equals_replays_at_every_size(small: Path) -> None:
     curve = here("trace", "mrc", small, "--json").document
-    footprint = curve["trace"]["footprint_pages"]
+    footprint = curve["trace"]["trace"]["footprint_pages"]
     sizes = [point["memory_pages"] for point in curve["points"]]
     assert sizes[-1] == footprint
     replayed = rows("replay", small, "--policy", "lru", "--memory", ",".join(f"{n}p" for n in sizes))
     assert [row["replay"]["frames"] for row in replayed] == sizes
     assert [point["miss_ratio"] for point in curve["points"]] == [row["paging"]["faults"] / row["paging"]["references"] for row in replayed]
+
+
+def test_a_curve_a_spread_and_a_cache_are_documents_for_report(small: Path, tmp_path: Path) -> None:
+    """What `--json` prints has the tag by which `report` tells documents apart."""
+    commands = {
+        "curve": ("trace", "mrc", small),
+        "spread": ("trace", "analyze", small),
+        "nvm-cache": ("papers", "nvm-cache", small, "--size", "8p"),
+    }
+    for tag, words in commands.items():
+        found = here(*words, "--json").document
+        assert found["document"] == tag and found["trace"]["kind"] == "trace", found
+        place = tmp_path / f"{tag}.json"
+        place.write_text(json.dumps(found))
+        assert here("report", place, "-o", tmp_path / f"{tag}.html").code == 0
+        assert (tmp_path / f"{tag}.html").stat().st_size > 10_000
 
 
 def test_mrc_of_another_policy_is_its_replay(small: Path) -> None:

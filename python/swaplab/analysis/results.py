@@ -24,18 +24,21 @@ class _Result(BaseModel):
 
 
 class CurvePoint(_Result):
-    frames: int
+    memory_pages: int
     miss_ratio: float
     filter_limited: bool = False
 
 
 class Curve(_Result):
-    """A miss-ratio curve of a policy over a trace. `sample`: share of sampled pages."""
+    """A miss-ratio curve of a policy over a trace. `mapping`: whether pages that the program freed
+    were discarded (`follow`, `ignore`). `sample`: share of sampled pages.
+    """
 
     document: Literal["curve"] = "curve"
     kind: Kind = "simulated"
     trace: Input
     policy: str = "lru"
+    mapping: str = "follow"
     sample: float = 1.0
     points: list[CurvePoint]
 

@@ -114,7 +114,7 @@ def _curve(document: Document) -> Curve:
     curve = lru_curve(BUNDLED[document.name])
     sizes = [max(1, facts.footprint_pages * i // 100) for i in range(1, 101)]
     points = [
-        CurvePoint(frames=n, miss_ratio=curve.misses[n] / curve.references, filter_limited=n < facts.valid_from_frames) for n in sizes
+        CurvePoint(memory_pages=n, miss_ratio=curve.misses[n] / curve.references, filter_limited=n < facts.valid_from_frames) for n in sizes
     ]
     return Curve(trace=trace, points=points)
 

@@ -19,7 +19,7 @@ SHOWN = 20
 
 def section(curve: Curve, key: str) -> Section:
     """Build the section about a miss-ratio curve."""
-    rows = [(point.frames, point.miss_ratio, point.filter_limited) for point in curve.points]
+    rows = [(point.memory_pages, point.miss_ratio, point.filter_limited) for point in curve.points]
     data = pl.DataFrame(rows, schema={"memory_pages": pl.Int64, "miss_ratio": pl.Float64, "filter_limited": pl.Boolean}, orient="row")
     data = data.sort("memory_pages")
     valid = data.filter(~pl.col("filter_limited"))

@@ -35,7 +35,8 @@ def section(planned: Plan, key: str) -> Section:
     figures, tables = [_trade(planned, key)], [_table("Pareto-optimal choices by price and time", planned.front, planned)]
     if planned.sizes:
         points = [
-            CurvePoint(frames=point.frames, miss_ratio=point.miss_ratio, filter_limited=point.filter_limited) for point in planned.sizes
+            CurvePoint(memory_pages=point.frames, miss_ratio=point.miss_ratio, filter_limited=point.filter_limited)
+            for point in planned.sizes
         ]
         lru = curve.section(Curve(trace=Input(name=planned.workload), points=points), f"{key}-curve")
         evidence.append(lru.verdict)

@@ -58,7 +58,7 @@ def nvm_cache(
     if output is not None:
         write_result(result, output, "nvm-cache")
     if as_json:
-        print(json.dumps(json.loads(text), indent=2))
+        print(result.model_dump_json(indent=2))
         return
     without = result.storage_accesses_without_nvm
     rows: list[tuple[str, ...]] = [("fill", "size", "replacement", "admission", "storage", "of all", "hits", "admitted", "bypassed")]

@@ -48,7 +48,7 @@ def analyze(
     spread = Spread.model_validate(document | {"trace": {"path": path_for_message(trace), "name": trace.name, "kind": "trace"}})
     if output is not None:
         write_result(spread, output, "analyze")
-    print(json.dumps(document, indent=2)) if as_json else _print_spread(spread)
+    print(spread.model_dump_json(indent=2)) if as_json else _print_spread(spread)
 
 
 def flat(text: str) -> dict[str, object]:
