@@ -198,6 +198,20 @@ def test_signals_to_exec_reach_the_program(number):
             running.kill()
 
 
+def test_a_program_ends_with_a_killed_exec():
+    command = [SWAPLAB, "exec", "--dram", "8MiB", "--", "/bin/sh", "-c", "echo $$; while :; do sleep 0.05; done"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        place = Path("/proc") / running.stdout.readline().decode().strip()
+        assert place.exists()
+        running.kill()
+        running.wait()
+    deadline = time.monotonic() + 20
+    while place.exists() and "Z (zombie)" not in (place / "status").read_text() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert time.monotonic() < deadline, "the program goes on"
+
+
 def test_a_program_that_cannot_be_paged_is_refused_with_the_reason(tmp_path):
     static = tmp_path / "static"
     (tmp_path / "s.c").write_text("int main(void) { return 0; }")

@@ -5,6 +5,7 @@ through.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import shlex
@@ -13,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from swaplab._core import pager_trace
@@ -47,7 +49,7 @@ def execute(experiment: Experiment, stats: Path | None = None, record: Path | No
     records = Path(tempfile.mkdtemp(prefix="swaplab-record-", dir=record.absolute().parent)) if record is not None else None
     variables = os.environ | made.variables(statistics, records)
     try:
-        child = subprocess.Popen(use.command, executable=path, env=variables)
+        child = subprocess.Popen(use.command, executable=path, env=variables, preexec_fn=_end_with_parent())  # noqa: PLW1509
         code = _wait(child)
         counted = pager.processes(statistics)
         if stats is not None:
@@ -89,6 +91,24 @@ def _trace(records: Path, processes: list[pager.Process], provenance: dict[str, 
             f"swaplab: --record {path_for_message(record)}: no process of the program was seen to touch managed memory; no trace",
             file=sys.stderr,
         )
+
+
+#: Of linux/prctl.h.
+PR_SET_PDEATHSIG = 1
+
+
+def _end_with_parent() -> Callable[[], None]:
+    """Return what the program's process calls before the program: so it is killed if `swaplab exec`
+    is.
+    """
+    prctl, parent = ctypes.CDLL(None).prctl, os.getpid()
+
+    def become() -> None:
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(128 + signal.SIGKILL)
+
+    return become
 
 
 #: Signals that the program gets in place of `swaplab exec`.
