@@ -10,7 +10,7 @@ use crate::workload::{Apps, Launches, Use, Workload};
 use swaplab_apps::a2s::APP_POLICIES;
 use swaplab_apps::KILLERS;
 use swaplab_policy::{Info, Signal, POLICIES};
-use swaplab_swap::SCHEMES;
+use swaplab_swap::{SchemeSpec, SCHEMES};
 use swaplab_vocab::{BadInput, Result, Spec, World};
 
 /// The default world of a workload.
@@ -25,13 +25,13 @@ pub fn default_for(place: &str, workload: &Workload) -> Result<World> {
 
 /// Why `world` cannot run this design of a resolved experiment; `None` if it can.
 pub fn refusal(world: World, experiment: &Experiment, design: &Design) -> Option<String> {
-    let reason = match world {
+    let reason = recompression(world, design).and_then(|()| match world {
         World::Replay => replay(experiment, design),
         World::Phone => phone(experiment, design),
         World::Memory => memory(experiment, design),
         World::Kernel => kernel(experiment, design),
         World::Vm => vm(experiment, design),
-    };
+    });
     reason.err().map(|reason| format!("{}: {reason}", world.name()))
 }
 
@@ -141,6 +141,15 @@ fn schemes(world: World, design: &Design) -> Accepted {
     require(entry.info.worlds.contains(&world), || {
         let known = SCHEMES.iter().filter(|entry| entry.info.worlds.contains(&world)).map(|entry| entry.key);
         format!("scheme {} cannot be run here; expected one of: {}", swap.key, known.collect::<Vec<_>>().join(" "))
+    })
+}
+
+/// Refuse recompression where it has no effect: in a replay, which has no clock, and on kernels,
+/// whose zram swaplab does not set up for it.
+fn recompression(world: World, design: &Design) -> Accepted {
+    let recompresses = design.swap().is_some_and(|swap| SchemeSpec::of(swap).is_ok_and(|scheme| scheme.recompresses()));
+    require(world == World::Phone || !recompresses, || {
+        format!("{}: only the world phone models recompression; expected recompress=off", design.swap().expect("a scheme"))
     })
 }
 

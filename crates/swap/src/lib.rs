@@ -11,6 +11,7 @@ pub mod compress;
 mod content;
 mod entry;
 mod plain;
+mod recompress;
 mod registry;
 mod slots;
 mod spill;
