@@ -8,7 +8,7 @@ use crate::machine::Devices;
 use crate::run::{VmLimit, GUEST_UNIT, LEAST_GUEST};
 use crate::workload::{Apps, Launches, Use, Workload};
 use swaplab_apps::a2s::APP_POLICIES;
-use swaplab_apps::KILLERS;
+use swaplab_apps::{Killer, KILLERS};
 use swaplab_policy::{Info, Signal, POLICIES};
 use swaplab_swap::{SchemeSpec, SCHEMES};
 use swaplab_vocab::{BadInput, Result, Spec, World};
@@ -284,8 +284,16 @@ fn victim(experiment: &Experiment, design: &Design) -> std::result::Result<(Stri
     Ok((rule.params.text("victim").into(), killer.clone()))
 }
 
+/// Refuse a threshold of direct reclaim in the worlds whose killer cannot see how long it lasts.
+fn no_direct_reclaim_threshold(experiment: &Experiment, design: &Design) -> Accepted {
+    let killer = design.killer().unwrap_or(&experiment.machine.killer);
+    let reads = KILLERS.resolve(killer).and_then(|rule| Killer::of(&rule)).is_ok_and(|rule| rule.reads_direct_reclaim());
+    require(!reads, || format!("killer {killer}: reclaim of a control group is no direct reclaim to it; expected direct_reclaim_threshold_ms=0"))
+}
+
 fn kernel(experiment: &Experiment, design: &Design) -> Accepted {
     launches_on_a_kernel(World::Kernel, experiment, design)?;
+    no_direct_reclaim_threshold(experiment, design)?;
     let (victim, killer) = victim(experiment, design)?;
     require(victim == "lru", || format!("killer {killer} chooses by what a running kernel cannot know; expected victim=lru"))
 }
@@ -311,6 +319,9 @@ fn vm(experiment: &Experiment, design: &Design) -> Accepted {
     })?;
     require(limit == VmLimit::Guest || dram % 4096 == 0, || "machine.dram: expected whole pages of 4KiB".into())?;
     require(machine.page_size.bytes(0) == 4096, || "machine.page_size: the guest's kernels have pages of 4KiB; expected 4KiB".into())?;
+    if limit == VmLimit::Group {
+        no_direct_reclaim_threshold(experiment, design)?;
+    }
     let (victim, killer) = victim(experiment, design)?;
     require(victim != "swam", || {
         format!("killer {killer} chooses by times of cold starts, which app files do not have; expected victim=lru or victim=oracle")

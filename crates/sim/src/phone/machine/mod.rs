@@ -208,12 +208,15 @@ impl Machine {
             if won == 0 && !writing && self.free() == free {
                 self.deaths().wait_for_death();
             }
-            self.counts.direct_reclaim_ns += self.clock.waited_ns() - before_ns;
-            let progress = won > 0 || writing || self.free() > free;
+            self.killer.direct_reclaim_ns = self.clock.waited_ns() - before_ns;
+            self.counts.direct_reclaim_ns += self.killer.direct_reclaim_ns;
+            let killed = self.killer.is_due_in_direct_reclaim(self.clock.now()) && self.deaths().run_killer_check(false);
+            let progress = killed || won > 0 || writing || self.free() > free;
             if !progress && !self.deaths().run_killer_check(true) && !self.deaths().kill_victim(1, Reason::OutOfMemory) {
                 let (in_use, total) = (reclaim::frames_in_use(&self.frames, &self.swap), self.frames.total);
                 self.failed = Some(format!("{in_use} of {total} frames are in use, nothing can be reclaimed and no app killed"));
             }
+            self.killer.direct_reclaim_ns = 0;
         }
     }
 
