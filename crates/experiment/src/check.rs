@@ -105,6 +105,7 @@ fn machine(machine: &Machine, workload: &Workload) -> Result<()> {
     within("machine.kernel.swappiness", kernel.swappiness.unwrap_or(0) as f64, 0.0, 200.0)?;
     within("machine.kernel.page_cluster", kernel.page_cluster.unwrap_or(0) as f64, 0.0, 10.0)?;
     within("machine.kernel.little_speed", kernel.little_speed, 0.01, 1.0)?;
+    within("machine.kernel.little_power", kernel.little_power, 0.001, 1.0)?;
     within("machine.limits.cached", machine.limits.cached.unwrap_or(1) as f64, 1.0, 1e9)?;
     within("machine.battery_wh", machine.battery_wh, 0.0, 1e6)?;
     let background = &machine.background;

@@ -52,7 +52,7 @@ pub fn refuse(place: &str, experiment: &Experiment) -> Result<()> {
 
 /// Keys that only some worlds read, by their beginning. The first entry that matches a key holds
 /// for it; every world may read other keys.
-const READERS: [(&str, &[World]); 28] = [
+const READERS: [(&str, &[World]); 29] = [
     ("run.replay", &[World::Replay]),
     ("run.memory", &[World::Memory]),
     ("run.kernel", &[World::Kernel]),
@@ -67,6 +67,7 @@ const READERS: [(&str, &[World]); 28] = [
     ("machine.kernel.exit_ns", &[World::Phone]),
     ("machine.kernel.kswapd_core", &[World::Phone]),
     ("machine.kernel.little_speed", &[World::Phone]),
+    ("machine.kernel.little_power", &[World::Phone]),
     ("machine.kernel.anon_out_ns", &[World::Phone]),
     ("machine.kernel.file_out_ns", &[World::Phone]),
     ("machine.kernel.file_in_ns", &[World::Phone]),

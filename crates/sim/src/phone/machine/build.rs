@@ -57,7 +57,7 @@ pub fn build(phone: &Phone, design: &Design, apps: Apps, shared: Vec<String>, se
         prices: phone.prices.clone(),
         record: Record { scores: design.killer.spread.scores(), ..Record::new(page_bytes, count, shared) },
         counts: Counts::default(),
-        kswapd: Kswapd::new(phone.kswapd_shares(), phone.kswapd_speed()),
+        kswapd: Kswapd::new(phone.kswapd_shares(), phone.kswapd_speed_and_power()),
         outgoing: Outgoing::default(),
         failed: None,
         apps,

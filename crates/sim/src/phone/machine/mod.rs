@@ -43,7 +43,7 @@ use files::FileReads;
 use frames::Frames;
 use kill::Deaths;
 use killer::KillerTask;
-use kswapd::Kswapd;
+use kswapd::{CoreTime, Kswapd};
 use prefetch::Prefetch;
 use record::{Counts, Reason, Record};
 use rules::Rules;
@@ -290,7 +290,7 @@ impl Machine {
     pub fn count_from_now(&mut self) {
         self.deaths().release_all_killed();
         self.record.forget();
-        (self.counts, self.swap.full) = (Counts::default(), 0);
+        (self.counts, self.swap.full, self.kswapd.time) = (Counts::default(), 0, CoreTime::default());
         self.files.ledger = Ledger::default();
         self.swap.side.forget_costs();
     }

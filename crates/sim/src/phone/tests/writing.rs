@@ -85,7 +85,8 @@ fn reclaim_that_only_takes_time_ends_in_a_kill() {
 /// a frame.
 fn crowded(cores: u64, kswapd_core: KswapdCore) -> Machine {
     let mut phone = with_launches(&design("s", "zram", "none"), &[], &|phone, _| {
-        (phone.pool_in_dram, phone.cores, phone.kswapd_core, phone.little_speed) = (false, cores, kswapd_core, 0.25);
+        (phone.pool_in_dram, phone.cores, phone.kswapd_core, phone.little_speed, phone.little_power) =
+            (false, cores, kswapd_core, 0.25, 0.1);
     });
     (0..2).for_each(|app| start(&mut phone, app, Op::Write));
     phone.kswapd.backoff = 0;
