@@ -52,7 +52,7 @@ pub fn refuse(place: &str, experiment: &Experiment) -> Result<()> {
 
 /// Keys that only some worlds read, by their beginning. The first entry that matches a key holds
 /// for it; every world may read other keys.
-const READERS: [(&str, &[World]); 29] = [
+const READERS: [(&str, &[World]); 30] = [
     ("run.replay", &[World::Replay]),
     ("run.memory", &[World::Memory]),
     ("run.kernel", &[World::Kernel]),
@@ -68,6 +68,7 @@ const READERS: [(&str, &[World]); 29] = [
     ("machine.kernel.kswapd_core", &[World::Phone]),
     ("machine.kernel.little_speed", &[World::Phone]),
     ("machine.kernel.little_power", &[World::Phone]),
+    ("machine.kernel.mthp", &[World::Phone]),
     ("machine.kernel.anon_out_ns", &[World::Phone]),
     ("machine.kernel.file_out_ns", &[World::Phone]),
     ("machine.kernel.file_in_ns", &[World::Phone]),
@@ -223,6 +224,10 @@ fn phone(experiment: &Experiment, design: &Design) -> Accepted {
     absolute_dram(experiment)?;
     devices(World::Phone, experiment)?;
     schemes(World::Phone, design)?;
+    require(
+        experiment.machine.kernel.mthp.is_none() || design.swap().is_none_or(|swap| ["none", "zram"].contains(&swap.key.as_str())),
+        || "machine.kernel.mthp: large folios are swapped in as one from zram alone; expected swap = zram or none".into(),
+    )?;
     require(!is_file(design.policy()), || format!("policy {} is in a file; expected a policy of the registry", design.policy()))?;
     no_bound(design)?;
     let text = design.policy().to_string();
@@ -289,7 +294,9 @@ fn victim(experiment: &Experiment, design: &Design) -> std::result::Result<(Stri
 fn no_direct_reclaim_threshold(experiment: &Experiment, design: &Design) -> Accepted {
     let killer = design.killer().unwrap_or(&experiment.machine.killer);
     let reads = KILLERS.resolve(killer).and_then(|rule| Killer::of(&rule)).is_ok_and(|rule| rule.reads_direct_reclaim());
-    require(!reads, || format!("killer {killer}: reclaim of a control group is no direct reclaim to it; expected direct_reclaim_threshold_ms=0"))
+    require(!reads, || {
+        format!("killer {killer}: reclaim of a control group is no direct reclaim to it; expected direct_reclaim_threshold_ms=0")
+    })
 }
 
 fn kernel(experiment: &Experiment, design: &Design) -> Accepted {

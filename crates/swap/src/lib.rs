@@ -105,6 +105,17 @@ pub trait Scheme: Send {
     /// owner to leave frees it.
     fn share(&mut self, page: PageId, heir: PageId);
 
+    /// Reserve adjacent slots for the swap-outs of the `count` pages from `first` on, which follow.
+    /// Returns false if there are none. A reservation ends with the next one.
+    fn reserve_run(&mut self, _first: PageId, _count: u32) -> bool {
+        false
+    }
+
+    /// Whether the `count` pages from `first` on are in the slots of such a run.
+    fn is_run(&self, _first: PageId, _count: u32) -> bool {
+        false
+    }
+
     /// Set up content for `page` in swap from before the run (`--first-touch charged`). Returns
     /// false if there is no room.
     fn adopt(&mut self, page: PageId) -> bool;

@@ -12,6 +12,7 @@ mod eviction;
 mod exit;
 mod fault;
 pub mod files;
+pub mod folios;
 mod foresight;
 pub mod frames;
 pub mod hotness;
@@ -40,6 +41,7 @@ use clock::StallClock;
 use entries::SwapEntries;
 use eviction::Eviction;
 use files::FileReads;
+use folios::FolioCounts;
 use frames::Frames;
 use kill::Deaths;
 use killer::KillerTask;
@@ -291,6 +293,7 @@ impl Machine {
         self.deaths().release_all_killed();
         self.record.forget();
         (self.counts, self.swap.full, self.kswapd.time) = (Counts::default(), 0, CoreTime::default());
+        self.frames.folios.counts = FolioCounts::default();
         self.files.ledger = Ledger::default();
         self.swap.side.forget_costs();
     }

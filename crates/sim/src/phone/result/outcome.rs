@@ -1,6 +1,7 @@
 //! The figures of one run of a design with a seed.
 
 use crate::ledger::{wear, Prices};
+use crate::phone::machine::folios::FolioCounts;
 use crate::phone::machine::record::{Reason, Record};
 use crate::phone::machine::stays::Stays;
 use crate::phone::machine::Machine;
@@ -19,6 +20,8 @@ pub struct Outcome {
     pub paging: Paging,
     pub time: Time,
     pub display: FrameCounts,
+    /// `None` if the machine has no large folios.
+    pub folios: Option<FolioCounts>,
     pub energy: Energy,
     pub media: BTreeMap<String, MediumUse>,
     /// The swap scheme's own figures at the end of the run.
@@ -88,6 +91,7 @@ impl Outcome {
             media: media(of_swap, files, at_rest_j, &machine.prices, seconds),
             gauges: side.gauges(),
             was_tight: counts.background_ns > 0 || counts.direct_reclaim_ns > 0 || kills_for_memory,
+            folios: machine.frames.folios.are_on().then_some(machine.frames.folios.counts),
             record: machine.record,
             stays: machine.swap.stays,
             display: counts.display,

@@ -38,6 +38,8 @@ pub struct Phone {
     /// Speed and power of a little core relative to the app's.
     pub little_speed: f64,
     pub little_power: f64,
+    /// Pages of a large folio of anonymous memory; 0: there are none.
+    pub folio_pages: u32,
     /// Processor time of reclaim for each page that it scans.
     pub scan_ns: u64,
     pub page_work: PageWork,
@@ -216,6 +218,7 @@ impl Phone {
             kswapd_core: machine.kernel.kswapd_core,
             little_speed: machine.kernel.little_speed,
             little_power: machine.kernel.little_power,
+            folio_pages: machine.kernel.mthp.as_ref().map_or(0, |size| (size.bytes(0) / page_bytes) as u32),
             scan_ns: machine.kernel.scan_ns,
             page_work: PageWork {
                 anon_out_ns: machine.kernel.anon_out_ns,
