@@ -170,6 +170,7 @@ impl Machine {
                 self.wait(Origin::Swap, true, 0);
                 self.count_swap_in(other);
                 self.swap.free(other, Freed::Copy, self.clock.now());
+                self.frames.policy.set_swappable(true);
                 self.frames.folios.unused[other as usize] = true;
             }
             self.frames.pages.set(other, bits::DIRTY);
@@ -178,7 +179,6 @@ impl Machine {
         if !folio.is_empty() {
             let is_whole = folio.clone().all(|page| self.frames.pages.is_resident(page));
             self.frames.folios.set(page, is_whole);
-            self.frames.policy.set_swappable(true);
         }
     }
 }
