@@ -175,6 +175,11 @@ def test_what_the_phone_has_today_is_the_baseline() -> None:
     found = advice.candidates(phone)
     assert found["no write-back"].swap.text == "zram:size=75%,algorithm=lz4" and "zram of 75 %" not in found
     assert found["swappiness 60"].policy.text == "mglru:swappiness=60" and found["thrashing_limit 100"].killer.text.endswith("=100")
+    found = advice.candidates(advice.current(base, []))
+    assert found["recompression"].swap.text == "zram:size=50%,algorithm=lz4,recompress=zstd"
+    found = advice.candidates(advice.current(base, ["/sys/block/zram0/recomp_algorithm=zstd"]))
+    assert found["no recompression"].swap.text == "zram:size=50%,algorithm=lz4,recompress=off"
+    assert found["zstd"].swap.text == "zram:size=50%,algorithm=zstd,recompress=off"
     found = advice.candidates(advice.current(base, ["swap=none"]))
     assert "no swap" not in found and found["zram of 50 %"].swap.text == "zram:size=50%,algorithm=lz4"
     assert experiments.resolve(advice.experiment(base, "large", 3, phone)).design[0].name == "now"

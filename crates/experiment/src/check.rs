@@ -3,7 +3,7 @@
 use crate::apps::AppModels;
 use crate::design::{Design, SYSTEM};
 use crate::experiment::Experiment;
-use crate::machine::Machine;
+use crate::machine::{KernelSettings, Machine};
 use crate::run::VmRun;
 use crate::settings::Background;
 use crate::workload::{Apps, Launches, Order, Use, Workload};
@@ -77,6 +77,16 @@ fn within(key: &str, value: f64, low: f64, high: f64) -> Result<()> {
     }
 }
 
+/// A large folio has 2^2 pages or more, and fits into a cluster of swap slots here.
+fn mthp(kernel: &KernelSettings, page: u64) -> Result<()> {
+    let Some(size) = &kernel.mthp else { return Ok(()) };
+    let pages = size.absolute_bytes("machine.kernel.mthp")? / page;
+    if size.bytes(0) % page != 0 || !pages.is_power_of_two() || !(4..=128).contains(&pages) {
+        return Err(BadInput::new("machine.kernel.mthp", size.text(), "4, 8, 16 and so on up to 128 pages, such as 64KiB"));
+    }
+    Ok(())
+}
+
 fn machine(machine: &Machine, workload: &Workload) -> Result<()> {
     if let Some(dram) = &machine.dram {
         if dram.is_percent() && workload.trace.is_none() {
@@ -102,9 +112,11 @@ fn machine(machine: &Machine, workload: &Workload) -> Result<()> {
     KILLERS.resolve(&machine.killer).map_err(|e| e.within("machine.killer"))?;
     let read_ahead = kernel.read_ahead.absolute_bytes("machine.kernel.read_ahead")?;
     within("machine.kernel.read_ahead", read_ahead as f64, 4096.0, 4_194_304.0)?;
+    mthp(kernel, page)?;
     within("machine.kernel.swappiness", kernel.swappiness.unwrap_or(0) as f64, 0.0, 200.0)?;
     within("machine.kernel.page_cluster", kernel.page_cluster.unwrap_or(0) as f64, 0.0, 10.0)?;
     within("machine.kernel.little_speed", kernel.little_speed, 0.01, 1.0)?;
+    within("machine.kernel.little_power", kernel.little_power, 0.001, 1.0)?;
     within("machine.limits.cached", machine.limits.cached.unwrap_or(1) as f64, 1.0, 1e9)?;
     within("machine.battery_wh", machine.battery_wh, 0.0, 1e6)?;
     let background = &machine.background;

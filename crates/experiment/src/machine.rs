@@ -76,6 +76,14 @@ pub struct KernelSettings {
     /// DMIPS/MHz at 1803 MHz (Cortex-A55) against 1024 at 2802 MHz (Cortex-X1), Linux,
     /// arch/arm64/boot/dts/exynos/google/gs101.dtsi.
     pub little_speed: f64,
+    /// Power of a little core that works relative to that of the app's. The default is that of a
+    /// Pixel 6 at full clock, from the same file: coefficient times frequency times the square of
+    /// the voltage, 70 x 1803 MHz x 0.90625 V squared against 650 x 2802 MHz x 1.05625 V squared.
+    pub little_power: f64,
+    /// Size of large folios of anonymous memory (mTHP), which are allocated, swapped out and, from
+    /// zram, swapped in as one. By default there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mthp: Option<Size>,
     /// Processor time of kswapd for each page that it scans, in ns (assumed).
     pub scan_ns: u64,
     /// Processor time of reclaim to unmap an anonymous page and give it a slot, besides its scan
@@ -140,6 +148,8 @@ impl Default for KernelSettings {
             write_back_holds_frames: true,
             kswapd_core: KswapdCore::default(),
             little_speed: 0.157,
+            little_power: 0.051,
+            mthp: None,
             scan_ns: 200,
             anon_out_ns: 0,
             file_out_ns: 0,

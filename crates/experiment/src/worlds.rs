@@ -8,9 +8,9 @@ use crate::machine::Devices;
 use crate::run::{VmLimit, GUEST_UNIT, LEAST_GUEST};
 use crate::workload::{Apps, Launches, Use, Workload};
 use swaplab_apps::a2s::APP_POLICIES;
-use swaplab_apps::KILLERS;
+use swaplab_apps::{Killer, KILLERS};
 use swaplab_policy::{Info, Signal, POLICIES};
-use swaplab_swap::SCHEMES;
+use swaplab_swap::{SchemeSpec, SCHEMES};
 use swaplab_vocab::{BadInput, Result, Spec, World};
 
 /// The default world of a workload.
@@ -25,13 +25,13 @@ pub fn default_for(place: &str, workload: &Workload) -> Result<World> {
 
 /// Why `world` cannot run this design of a resolved experiment; `None` if it can.
 pub fn refusal(world: World, experiment: &Experiment, design: &Design) -> Option<String> {
-    let reason = match world {
+    let reason = recompression(world, design).and_then(|()| match world {
         World::Replay => replay(experiment, design),
         World::Phone => phone(experiment, design),
         World::Memory => memory(experiment, design),
         World::Kernel => kernel(experiment, design),
         World::Vm => vm(experiment, design),
-    };
+    });
     reason.err().map(|reason| format!("{}: {reason}", world.name()))
 }
 
@@ -52,7 +52,7 @@ pub fn refuse(place: &str, experiment: &Experiment) -> Result<()> {
 
 /// Keys that only some worlds read, by their beginning. The first entry that matches a key holds
 /// for it; every world may read other keys.
-const READERS: [(&str, &[World]); 28] = [
+const READERS: [(&str, &[World]); 30] = [
     ("run.replay", &[World::Replay]),
     ("run.memory", &[World::Memory]),
     ("run.kernel", &[World::Kernel]),
@@ -67,6 +67,8 @@ const READERS: [(&str, &[World]); 28] = [
     ("machine.kernel.exit_ns", &[World::Phone]),
     ("machine.kernel.kswapd_core", &[World::Phone]),
     ("machine.kernel.little_speed", &[World::Phone]),
+    ("machine.kernel.little_power", &[World::Phone]),
+    ("machine.kernel.mthp", &[World::Phone]),
     ("machine.kernel.anon_out_ns", &[World::Phone]),
     ("machine.kernel.file_out_ns", &[World::Phone]),
     ("machine.kernel.file_in_ns", &[World::Phone]),
@@ -144,6 +146,15 @@ fn schemes(world: World, design: &Design) -> Accepted {
     })
 }
 
+/// Refuse recompression where it has no effect: in a replay, which has no clock, and on kernels,
+/// whose zram swaplab does not set up for it.
+fn recompression(world: World, design: &Design) -> Accepted {
+    let recompresses = design.swap().is_some_and(|swap| SchemeSpec::of(swap).is_ok_and(|scheme| scheme.recompresses()));
+    require(world == World::Phone || !recompresses, || {
+        format!("{}: only the world phone models recompression; expected recompress=off", design.swap().expect("a scheme"))
+    })
+}
+
 fn programs(experiment: &Experiment) -> std::result::Result<&[Use], String> {
     match &experiment.workload.apps {
         Some(Apps::Programs(programs)) => Ok(programs),
@@ -213,6 +224,10 @@ fn phone(experiment: &Experiment, design: &Design) -> Accepted {
     absolute_dram(experiment)?;
     devices(World::Phone, experiment)?;
     schemes(World::Phone, design)?;
+    require(
+        experiment.machine.kernel.mthp.is_none() || design.swap().is_none_or(|swap| ["none", "zram"].contains(&swap.key.as_str())),
+        || "machine.kernel.mthp: large folios are swapped in as one from zram alone; expected swap = zram or none".into(),
+    )?;
     require(!is_file(design.policy()), || format!("policy {} is in a file; expected a policy of the registry", design.policy()))?;
     no_bound(design)?;
     let text = design.policy().to_string();
@@ -275,8 +290,18 @@ fn victim(experiment: &Experiment, design: &Design) -> std::result::Result<(Stri
     Ok((rule.params.text("victim").into(), killer.clone()))
 }
 
+/// Refuse a threshold of direct reclaim in the worlds whose killer cannot see how long it lasts.
+fn no_direct_reclaim_threshold(experiment: &Experiment, design: &Design) -> Accepted {
+    let killer = design.killer().unwrap_or(&experiment.machine.killer);
+    let reads = KILLERS.resolve(killer).and_then(|rule| Killer::of(&rule)).is_ok_and(|rule| rule.reads_direct_reclaim());
+    require(!reads, || {
+        format!("killer {killer}: reclaim of a control group is no direct reclaim to it; expected direct_reclaim_threshold_ms=0")
+    })
+}
+
 fn kernel(experiment: &Experiment, design: &Design) -> Accepted {
     launches_on_a_kernel(World::Kernel, experiment, design)?;
+    no_direct_reclaim_threshold(experiment, design)?;
     let (victim, killer) = victim(experiment, design)?;
     require(victim == "lru", || format!("killer {killer} chooses by what a running kernel cannot know; expected victim=lru"))
 }
@@ -302,6 +327,9 @@ fn vm(experiment: &Experiment, design: &Design) -> Accepted {
     })?;
     require(limit == VmLimit::Guest || dram % 4096 == 0, || "machine.dram: expected whole pages of 4KiB".into())?;
     require(machine.page_size.bytes(0) == 4096, || "machine.page_size: the guest's kernels have pages of 4KiB; expected 4KiB".into())?;
+    if limit == VmLimit::Group {
+        no_direct_reclaim_threshold(experiment, design)?;
+    }
     let (victim, killer) = victim(experiment, design)?;
     require(victim != "swam", || {
         format!("killer {killer} chooses by times of cold starts, which app files do not have; expected victim=lru or victim=oracle")

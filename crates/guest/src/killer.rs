@@ -2,6 +2,7 @@
 //! `swaplab-apps`; this module reads the figures that they need.
 
 use crate::counters::now_ns;
+use crate::direct_reclaim::DirectReclaim;
 use crate::limited;
 use crate::phone::{Phone, Seen};
 use crate::plan::Plan;
@@ -23,8 +24,16 @@ pub fn watch(phone: &Mutex<Phone>, plan: &Plan, killer: &Killer) {
         phone.killer_thread = Some(rustix::thread::gettid().as_raw_nonzero().get() as u32);
     }
     let (mut killer, mut stalls, mut last) = (killer.clone(), VecDeque::new(), None);
+    let mut direct_reclaim = None;
+    if killer.reads_direct_reclaim() {
+        match DirectReclaim::trace() {
+            Ok(trace) => direct_reclaim = Some(trace),
+            Err(error) => eprintln!("swaplab-guest: {error}; the killer does not see how long direct reclaim lasts"),
+        }
+    }
     loop {
         std::thread::sleep(Duration::from_secs_f64(killer.poll_ms / 1000.0));
+        let direct_reclaim_ms = direct_reclaim.as_mut().map_or(0, DirectReclaim::duration_ms);
         let total = limited::memory_pressure(plan).some_us;
         let stall_ms = growth(&mut stalls, now_ns(), total) / 1000;
         // Skip the check if the killer would kill nothing at this stall time, whatever the use of
@@ -44,6 +53,7 @@ pub fn watch(phone: &Mutex<Phone>, plan: &Plan, killer: &Killer) {
             anon_kb: memory.anonymous_kb,
             watermark: Watermark::breached(memory.free_kb / 4, [marks.min, marks.low, marks.high]),
             scanned: Some(limited::scanned(plan)),
+            direct_reclaim_ms,
             stall_ms,
             full_avg10: if killer.reads_average() { limited::full_avg10(plan) } else { 0.0 },
             file_refaults_kb: 4 * proc::vmstat().get("workingset_refault_file").copied().unwrap_or(0),

@@ -10,6 +10,7 @@ mod cached;
 mod cgroup;
 mod compact;
 mod counters;
+mod direct_reclaim;
 mod killer;
 mod limited;
 mod phone;

@@ -202,6 +202,14 @@ impl<B: Backend> Scheme for Area<B> {
         }
     }
 
+    fn reserve_run(&mut self, first: PageId, count: u32) -> bool {
+        self.slots.reserve_run(first, count)
+    }
+
+    fn is_run(&self, first: PageId, count: u32) -> bool {
+        self.slots.is_run(first, count)
+    }
+
     fn adopt(&mut self, page: PageId) -> bool {
         let Some(slot) = self.slots.take(page) else { return false };
         let room = self.backend.adopt(page, slot);

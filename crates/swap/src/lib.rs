@@ -11,6 +11,7 @@ pub mod compress;
 mod content;
 mod entry;
 mod plain;
+mod recompress;
 mod registry;
 mod slots;
 mod spill;
@@ -103,6 +104,17 @@ pub trait Scheme: Send {
     /// Make `heir` another owner of the content that `page` has in swap, as a fork does. The last
     /// owner to leave frees it.
     fn share(&mut self, page: PageId, heir: PageId);
+
+    /// Reserve adjacent slots for the swap-outs of the `count` pages from `first` on, which follow.
+    /// Returns false if there are none. A reservation ends with the next one.
+    fn reserve_run(&mut self, _first: PageId, _count: u32) -> bool {
+        false
+    }
+
+    /// Whether the `count` pages from `first` on are in the slots of such a run.
+    fn is_run(&self, _first: PageId, _count: u32) -> bool {
+        false
+    }
 
     /// Set up content for `page` in swap from before the run (`--first-touch charged`). Returns
     /// false if there is no room.

@@ -2,6 +2,7 @@
 
 use crate::entry::{pages_of, Entry, Info, Setup};
 use crate::nvm_direct::LINES;
+use crate::recompress::RECOMPRESS;
 use crate::store::ALGORITHM;
 use crate::{Algorithm, Medium, Scheme};
 use swaplab_vocab::{Memory, Params, Registry, Resolved, Result, Spec, Value, PAGE_SIZE};
@@ -62,6 +63,11 @@ impl SchemeSpec {
     /// The compression algorithm, if the scheme compresses.
     pub fn algorithm(&self) -> Option<Algorithm> {
         self.compresses().then(|| Algorithm::ALL[self.params.choice(ALGORITHM.name)])
+    }
+
+    /// Whether the scheme compresses idle pages again, for which it needs a clock.
+    pub fn recompresses(&self) -> bool {
+        self.params.has(RECOMPRESS.name) && self.params.choice(RECOMPRESS.name) > 0
     }
 
     /// Cache lines that a use of a page mapped in place reads from its medium; `None` if the scheme

@@ -2,7 +2,8 @@
 //!
 //! Allocation follows the kernel (`mm/swapfile.c`). The area is divided into clusters of 256 slots.
 //! One cluster at a time is filled from its start, so that pages that leave together get adjacent
-//! slots. Then a completely free cluster is taken, and if there is none, any free slot.
+//! slots. Then a completely free cluster is taken, and if there is none, any free slot. Runs of
+//! adjacent slots for large folios fill clusters of their own.
 
 use crate::Slot;
 use std::collections::{BTreeMap, VecDeque};
@@ -25,8 +26,11 @@ pub struct Slots {
     taken: Vec<u32>,
     /// Completely free clusters, in order of allocation.
     empty: VecDeque<u32>,
-    /// The slot at which the next search starts.
+    /// The slot at which the next search starts, and the next one for a run.
     next: usize,
+    next_run: usize,
+    /// A reserved run: its first slot, the first of the pages that it is for, and their number.
+    reserved: (usize, PageId, u32),
     used: usize,
 }
 
@@ -44,6 +48,8 @@ impl Slots {
             taken: vec![0; clusters],
             empty: (0..clusters as u32).collect(),
             next: 0,
+            next_run: 0,
+            reserved: (0, 0, 0),
             used: 0,
         }
     }
@@ -78,14 +84,60 @@ impl Slots {
     /// Allocate a slot for `page`, which has none. Returns `None` if the area is full.
     pub fn take(&mut self, page: PageId) -> Option<Slot> {
         debug_assert!(self.of(page).is_none());
-        let slot = self.find()?;
+        let slot = match self.reserved_for(page) {
+            Some(slot) => slot,
+            None => {
+                let slot = self.find()?;
+                self.next = slot + 1;
+                slot
+            }
+        };
         self.owners[slot] = 1;
         self.page_at[slot] = page;
         self.slot_of[page as usize] = slot as Slot;
         self.taken[slot / CLUSTER] += 1;
         self.used += 1;
-        self.next = slot + 1;
         Some(slot as Slot)
+    }
+
+    /// The slot that is reserved for `page`, if it is still free.
+    fn reserved_for(&self, page: PageId) -> Option<usize> {
+        let (slot, first, count) = self.reserved;
+        let at = page.checked_sub(first).filter(|at| *at < count)?;
+        Some(slot + at as usize).filter(|slot| self.owners[*slot] == 0)
+    }
+
+    /// Reserve an aligned run of free slots for the `count` pages from `first` on: in the cluster
+    /// of the run before, then in a completely free cluster, then in any (`cluster_alloc_swap_entry`).
+    /// `count` divides the size of a cluster.
+    pub fn reserve_run(&mut self, first: PageId, count: u32) -> bool {
+        let (width, slots) = (count as usize, self.owners.len());
+        let found = self.free_run(self.next_run, self.next_run.next_multiple_of(CLUSTER), width).or_else(|| {
+            let cluster = self.empty.iter().position(|cluster| self.taken[*cluster as usize] == 0)?;
+            let start = self.empty.remove(cluster)? as usize * CLUSTER;
+            self.free_run(start, start + CLUSTER, width)
+        });
+        let found = found.or_else(|| self.free_run(0, slots, width));
+        self.reserved = found.map_or((0, 0, 0), |slot| (slot, first, count));
+        self.next_run = found.map_or(self.next_run, |slot| slot + width);
+        found.is_some()
+    }
+
+    /// The first run of `width` free slots that begins at a multiple of it in `from..to`.
+    fn free_run(&self, from: usize, to: usize, width: usize) -> Option<usize> {
+        let is_free = |start: &usize| {
+            let cluster_has_room = self.taken[*start / CLUSTER] as usize + width <= CLUSTER;
+            cluster_has_room && self.owners[*start..*start + width].iter().all(|owners| *owners == 0)
+        };
+        let last = (to.min(self.owners.len()) + 1).saturating_sub(width);
+        (from.next_multiple_of(width)..last).step_by(width).find(is_free)
+    }
+
+    /// Whether the `count` pages from `first` on have the slots of an aligned run, in their order
+    /// and each its own.
+    pub fn is_run(&self, first: PageId, count: u32) -> bool {
+        let Some(start) = self.of(first).filter(|slot| slot % count == 0) else { return false };
+        (0..count).all(|at| self.of(first + at) == Some(start + at) && self.owners(start + at) == 1)
     }
 
     fn find(&mut self) -> Option<usize> {
@@ -245,6 +297,29 @@ mod tests {
         // then the hole
         assert_eq!(slots.take(10), Some(10));
         assert_eq!(slots.take(20 + 3 * CLUSTER as u32), None);
+        slots.check().unwrap();
+    }
+
+    /// Four slots each: runs have a cluster of their own. In a full area, holes that do not make a
+    /// run hold single pages alone.
+    #[test]
+    fn runs_of_slots() {
+        let mut slots = Slots::new(2000, Some(512));
+        assert_eq!((slots.take(0), slots.reserve_run(8, 4)), (Some(0), true));
+        // The order of pages within a run is that of their numbers; another page is no part of it.
+        assert_eq!([10, 8, 9, 1, 11].map(|page| slots.take(page)), [258, 256, 257, 1, 259].map(Some));
+        assert!(slots.is_run(8, 4) && !slots.is_run(8, 8) && !slots.is_run(1, 2) && !slots.is_run(12, 4));
+        assert!(slots.reserve_run(12, 4));
+        assert_eq!(slots.take(12), Some(260));
+        assert!(!slots.is_run(12, 4), "three pages are elsewhere");
+        assert!((100..100 + 512 - 7).all(|page| slots.take(page).is_some()));
+        assert_eq!((slots.used(), slots.reserve_run(16, 4)), (512, false));
+        assert!([1, 8, 9].iter().all(|page| slots.release(*page)));
+        assert!(!slots.reserve_run(16, 4), "three free slots");
+        assert!(slots.take(16).is_some());
+        assert!([16, 10, 11].iter().all(|page| slots.release(*page)));
+        assert!(slots.reserve_run(16, 4));
+        assert_eq!(slots.take(17), Some(257));
         slots.check().unwrap();
     }
 

@@ -16,6 +16,9 @@ pub struct Store {
     pool: Pool,
     /// By slot: size of its content in bytes, or `EMPTY`.
     stored: Vec<u16>,
+    /// By slot: the algorithm that compressed its content again, if one has. Empty as long as none
+    /// has.
+    second: Vec<Option<Algorithm>>,
     same_filled: u64,
     incompressible: u64,
 }
@@ -30,13 +33,18 @@ impl Store {
             "sampled" => setup.content.clone(),
             path => Arc::new(Compressibility::load(path, 0)?),
         };
-        Ok(Store { content, algorithm, pool: Pool::new(), stored: Vec::new(), same_filled: 0, incompressible: 0 })
+        Ok(Store { content, algorithm, pool: Pool::new(), stored: Vec::new(), second: Vec::new(), same_filled: 0, incompressible: 0 })
     }
 
     /// Bytes that `page` takes in the pool: 0 for a same-filled page, the page size for an
     /// incompressible one.
     pub fn bytes_of(&self, page: PageId) -> u32 {
         self.pool.stored(self.content.compressed(page, self.algorithm))
+    }
+
+    /// The algorithm of [`put`](Store::put).
+    pub fn algorithm(&self) -> Algorithm {
+        self.algorithm
     }
 
     pub fn holds(&self, slot: Slot) -> bool {
@@ -92,8 +100,37 @@ impl Store {
     pub fn get(&self, page: PageId, slot: Slot, out: &mut Transfers) {
         self.get_raw(page, slot, out);
         if self.is_shrunk(slot) {
-            self.decompress(page, out);
+            out.cpu(page, Work::Decompress(self.second_of(slot).unwrap_or(self.algorithm)));
         }
+    }
+
+    fn second_of(&self, slot: Slot) -> Option<Algorithm> {
+        self.second.get(slot as usize).copied().flatten()
+    }
+
+    /// Whether a second algorithm has compressed the content of `slot` again.
+    pub fn is_recompressed(&self, slot: Slot) -> bool {
+        self.second_of(slot).is_some()
+    }
+
+    /// Compress the content of `slot`, which is that of `page`, again by `algorithm`. The result is
+    /// kept if it has at most `most` bytes and takes less of the pool; returns the bytes saved then.
+    pub fn recompress(&mut self, page: PageId, slot: Slot, algorithm: Algorithm, most: u32, out: &mut Transfers) -> Option<u32> {
+        self.get(page, slot, out);
+        out.cpu(page, Work::Compress(algorithm));
+        let old = u32::from(self.stored[slot as usize]);
+        let new = self.pool.stored(self.content.compressed(page, algorithm));
+        if new > most || !self.pool.is_in_smaller_class(new, old) {
+            return None;
+        }
+        self.free(slot);
+        self.keep(slot, new, u64::MAX);
+        out.write(page, Medium::Pool, slot, new);
+        if self.second.len() <= slot as usize {
+            self.second.resize(self.stored.len(), None);
+        }
+        self.second[slot as usize] = Some(algorithm);
+        Some(old - new)
     }
 
     /// Emit the transfers of reading `slot` as it is stored.
@@ -112,6 +149,9 @@ impl Store {
 
     pub fn free(&mut self, slot: Slot) {
         let bytes = std::mem::replace(&mut self.stored[slot as usize], EMPTY);
+        if let Some(second) = self.second.get_mut(slot as usize) {
+            *second = None;
+        }
         match u64::from(bytes) {
             0 => self.same_filled -= 1,
             bytes => {

@@ -2,17 +2,18 @@
 //! pages in the table only.
 //! Why: today's phones use it: swap without wear, at the cost of processor time and DRAM.
 //! Source: Linux `drivers/block/zram/zram_drv.c`, `mm/zsmalloc.c`; compressibility sampled from
-//! real pages.
+//! real pages. Recompression: `recompress.rs`.
 //! Deviations: the pool has no internal fragmentation (see `zsmalloc.rs`); a swap-in frees the
 //! slot, as for every device with `SWP_SYNCHRONOUS_IO`.
 //! Weakness: the pool takes part of the memory that it frees; incompressible pages gain nothing.
 
 use crate::area::{Area, Backend, SIZE};
 use crate::entry::{Entry, Info, Reservation, Setup};
+use crate::recompress::{self, Recompression};
 use crate::store::{Store, ALGORITHM, CONTENT};
 use crate::{Medium, Scheme, Slot, Slots, Transfers, Usage};
 use swaplab_vocab::spec::Place;
-use swaplab_vocab::{Kind, PageId, Parameter, Params, Result, World, PAGE_SIZE};
+use swaplab_vocab::{Kind, Nanos, PageId, Parameter, Params, Result, World, PAGE_SIZE};
 
 /// The parameters set by zram's sysfs files.
 pub const DISK_SIZE: Parameter = SIZE.sets(Place::Sysfs, "/sys/block/zram0/disksize");
@@ -24,7 +25,17 @@ pub static ENTRY: Entry = Entry {
     key: "zram",
     what: "compressed swap area in DRAM",
     source: "Linux drivers/block/zram/zram_drv.c",
-    parameters: &[DISK_SIZE, COMPRESSOR, CONTENT, LIMIT],
+    parameters: &[
+        DISK_SIZE,
+        COMPRESSOR,
+        CONTENT,
+        LIMIT,
+        recompress::RECOMPRESS,
+        recompress::TYPE,
+        recompress::IDLE,
+        recompress::EVERY,
+        recompress::THRESHOLD,
+    ],
     info: Info {
         medium: Some(Medium::Pool),
         areas: &[Reservation::new("size", Medium::Pool)],
@@ -34,8 +45,9 @@ pub static ENTRY: Entry = Entry {
         worlds: &World::ALL,
         build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
             let limit = setup.pages_of(params, LIMIT.name)?.map_or(u64::MAX, |p| p.saturating_mul(PAGE_SIZE));
-            let backend = Zram { store: Store::new(setup, params)?, limit };
-            Ok(Box::new(Area::new(setup.pages, setup.pages_of(params, "size")?, backend)))
+            let (store, size) = (Store::new(setup, params)?, setup.pages_of(params, "size")?);
+            let recompression = Recompression::of(params, store.algorithm(), Slots::count(setup.pages, size))?;
+            Ok(Box::new(Area::new(setup.pages, size, Zram { store, limit, recompression })))
         },
     },
 };
@@ -46,10 +58,20 @@ pub const TABLE_ENTRY: u64 = 16;
 struct Zram {
     store: Store,
     limit: u64,
+    recompression: Option<Recompression>,
+}
+
+impl Zram {
+    fn note_stored(&mut self, slot: Slot) {
+        if let Some(recompression) = &mut self.recompression {
+            recompression.stored(slot);
+        }
+    }
 }
 
 impl Backend for Zram {
     fn store(&mut self, page: PageId, slot: Slot, _: &Slots, out: &mut Transfers) -> bool {
+        self.note_stored(slot);
         self.store.put(page, slot, self.store.bytes_of(page), self.limit, out)
     }
 
@@ -63,11 +85,18 @@ impl Backend for Zram {
     }
 
     fn adopt(&mut self, page: PageId, slot: Slot) -> bool {
+        self.note_stored(slot);
         self.store.keep(slot, self.store.bytes_of(page), self.limit)
     }
 
     fn free(&mut self, slot: Slot) {
         self.store.free(slot);
+    }
+
+    fn tick(&mut self, now: Nanos, slots: &Slots, out: &mut Transfers) {
+        if let Some(recompression) = &mut self.recompression {
+            recompression.tick(now, &mut self.store, slots, out);
+        }
     }
 
     fn usage(&self, usage: &mut Usage) {
@@ -76,7 +105,8 @@ impl Backend for Zram {
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
-        self.store.gauges()
+        let recompression = self.recompression.as_ref().map(Recompression::gauges);
+        self.store.gauges().into_iter().chain(recompression.into_iter().flatten()).collect()
     }
 
     fn check(&self, slots: &Slots) -> std::result::Result<(), String> {

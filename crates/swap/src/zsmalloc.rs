@@ -75,6 +75,11 @@ impl Pool {
         self.class_of[size.max(SMALLEST).saturating_sub(SMALLEST).div_ceil(STEP) as usize]
     }
 
+    /// Whether an object of `new` bytes is in a class of smaller objects than one of `old` bytes.
+    pub fn is_in_smaller_class(&self, new: u32, old: u32) -> bool {
+        self.class(new) > self.class(old)
+    }
+
     pub fn add(&mut self, bytes: u32) {
         let class = self.class(bytes);
         self.objects[class] += 1;

@@ -158,6 +158,7 @@ fn variants() -> Vec<String> {
         "nvm-cache:nvm=3p,admission=second-touch,replacement=lfu,size=16p",
         "nvm-cache:nvm=5p,admission=write-heavy",
         "zram:limit=4p",
+        "zram:recompress=zstd,recompress_idle=100,recompress_every=100,recompress_threshold=0",
         "zswap:pool=3p",
         "zswap:pool=0%",
         "tiered:limit=4p,budget=9p,idle=10",

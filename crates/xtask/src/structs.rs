@@ -11,6 +11,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("crates/device/src/energy/ddr.rs", "Ddr", "settings: the values of a data sheet"),
     ("crates/experiment/src/apps/models.rs", "AppModels", "settings: keys of an experiment"),
     ("crates/experiment/src/document/row.rs", "Row", "a document: the columns of a result"),
+    ("crates/experiment/src/machine.rs", "KernelSettings", "settings: keys of an experiment"),
     ("crates/experiment/src/run.rs", "VmRun", "settings: keys of an experiment"),
     ("crates/guest/src/plan.rs", "Plan", "a document: what the guest is to do"),
     ("crates/sim/src/phone/spec/phone.rs", "Phone", "settings: the phone of an experiment, converted to the units of the machine"),

@@ -26,6 +26,8 @@ ZRAM = "zram:size=50%,algorithm=lz4"
 #: Tried sizes of zram, in percent of memory. Where the phone has none, others are compared with the
 #: first.
 SIZES = ("50%", "25%", "75%", "100%")
+#: The algorithm that is tried for recompression: mmd's default (docs/models/swap.md).
+RECOMPRESSION = "zstd"
 #: Tried values: parameter, its value, and the value that is tried if this one is set already.
 #: filecache_min_kb as on Google's Pixels (hardware/google/pixel@9d92ba61, mm/device_gki.mk); the
 #: others are ours.
@@ -148,10 +150,14 @@ def candidates(now: Phone) -> dict[str, Phone]:
     for size in SIZES:
         found[f"zram of {size.replace('%', ' %')}"] = replace(now, swap=zram.having(size=size))
     other = "lz4" if zram.value(schemes(), "algorithm") == "zstd" else "zstd"
-    found[other] = replace(now, swap=zram.having(algorithm=other))
+    found[other] = replace(now, swap=_compressed_by(other, zram))
+    if zram.key == "zram" and zram.value(schemes(), "algorithm") != RECOMPRESSION:
+        recompress = "off" if zram.value(schemes(), "recompress") == RECOMPRESSION else RECOMPRESSION
+        label = "recompression" if recompress == RECOMPRESSION else "no recompression"
+        found[label] = replace(now, swap=zram.having(recompress=recompress))
     backed, label = (zram.as_key("zram"), "no write-back") if zram.key == "tiered" else (_with_write_back(zram), "write-back")
     found[label] = replace(now, swap=backed)
-    found[f"{other}, {label}"] = replace(now, swap=backed.having(algorithm=other))
+    found[f"{other}, {label}"] = replace(now, swap=_compressed_by(other, backed))
     if now.policy.key in policies() and (swappiness := now.policy.value(policies(), SWAPPINESS[0])):
         value = _other(swappiness, SWAPPINESS)
         found[f"swappiness {value}"] = replace(now, policy=now.policy.having(swappiness=value))
@@ -162,6 +168,12 @@ def candidates(now: Phone) -> dict[str, Phone]:
         found[f"{parameter[0]} {value}"] = replace(now, killer=now.killer.having(**{parameter[0]: value}))
     # One of the sizes may be the current one, and the phone may have no swap.
     return {name: phone for name, phone in found.items() if name == NOW or phone != now}
+
+
+def _compressed_by(algorithm: str, swap: Choice) -> Choice:
+    """Change the algorithm; recompression by the same one would have no effect."""
+    recompressed = swap.value(schemes(), "recompress") == algorithm
+    return swap.having(algorithm=algorithm, **({"recompress": "off"} if recompressed else {}))
 
 
 def _with_write_back(zram: Choice) -> Choice:

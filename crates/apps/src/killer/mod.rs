@@ -56,6 +56,9 @@ pub struct Pressure {
     pub watermark: Watermark,
     /// None if it is not known, as for a control group of the first version.
     pub scanned: Option<Scanned>,
+    /// For how long the task that reclaims for itself now has done so, in ms; 0 if none does, or if
+    /// the killer does not read it.
+    pub direct_reclaim_ms: u64,
     /// Time in which tasks stalled for memory during the last second, in ms.
     pub stall_ms: u64,
     /// Percent of time in which all tasks stalled for memory, averaged over ten seconds as the
@@ -85,6 +88,11 @@ pub trait Rule: Debug + Send + Sync + CloneRule {
 
     /// Whether the rule reads [`Pressure::full_avg10`].
     fn reads_average(&self) -> bool {
+        false
+    }
+
+    /// Whether the rule reads [`Pressure::direct_reclaim_ms`].
+    fn reads_direct_reclaim(&self) -> bool {
         false
     }
 
@@ -207,6 +215,11 @@ impl Killer {
     /// Whether the killer reads [`Pressure::full_avg10`].
     pub fn reads_average(&self) -> bool {
         self.rule.reads_average()
+    }
+
+    /// Whether the killer reads [`Pressure::direct_reclaim_ms`].
+    pub fn reads_direct_reclaim(&self) -> bool {
+        self.rule.reads_direct_reclaim()
     }
 
     /// Whether the killer never kills an app.

@@ -50,11 +50,32 @@ pub struct PhoneDetail {
     /// Memory over time of the first seed.
     pub timeline: Timeline,
     pub scheme_gauges: BTreeMap<String, f64>,
+    /// Large folios (mTHP), as means over the runs; null if the machine has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub large_folios: Option<LargeFolios>,
     /// Time in ms that all launches of a run waited in the queues of devices for requests of
     /// others, by sender: swap-out, journal, garbage-collection. Means over the runs. The table
     /// `queue_waits` has the owner of each page.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub queue_waits_ms: BTreeMap<String, f64>,
+}
+
+/// Large folios of anonymous memory: allocated, swapped out and swapped in as one, and how often
+/// this failed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LargeFolios {
+    pub allocated: f64,
+    /// First touches that got a single page, because memory was low.
+    pub allocation_fallbacks: f64,
+    pub swapped_out: f64,
+    /// Folios that were split, because swap had no adjacent slots for them.
+    pub swap_out_fallbacks: f64,
+    pub swapped_in: f64,
+    /// Swap-ins of a single page of a folio, because memory was low.
+    pub swap_in_fallbacks: f64,
+    /// Pages that were swapped in with another page and evicted again without having been used.
+    pub unused_pages: f64,
 }
 
 /// Rates per day at the beat of these launches.

@@ -7,8 +7,8 @@ mod row;
 mod spread;
 
 pub use detail::{
-    AppRow, Calibration, Cdf, Daily, GaugeSample, KernelDetail, LifetimeShares, Lifetimes, MappedReads, MemoryDetail, PhoneDetail,
-    ReplayDetail, StartSpread, Timeline, TimelineKill,
+    AppRow, Calibration, Cdf, Daily, GaugeSample, KernelDetail, LargeFolios, LifetimeShares, Lifetimes, MappedReads, MemoryDetail,
+    PhoneDetail, ReplayDetail, StartSpread, Timeline, TimelineKill,
 };
 pub use row::{Classes, DisplayFigures, Energy, Kind, LaunchFigures, MediumUse, Memory, Paging, Row, SeedRow, Time, Wear};
 pub use spread::Spread;

@@ -3,10 +3,11 @@
 
 use crate::ledger::{Charge, Ledger, Prices};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use swaplab_device::Attachment;
 use swaplab_experiment::document::{MediumUse, Memory, Paging};
-use swaplab_swap::{Medium, Scheme, SchemeSpec, Served, Setup, Step, Stored, Transfers, Usage};
+use swaplab_swap::{Medium, Scheme, SchemeSpec, Served, Setup, Step, Stored, Transfers, Usage, Work};
 use swaplab_vocab::{Nanos, Op, PageId, Result, PAGE_SIZE};
 
 /// A scheme and the costs of its devices.
@@ -82,6 +83,26 @@ impl SwapSide {
         std::mem::swap(&mut self.ahead, &mut self.out.ahead);
         self.moves.read_ahead += self.ahead.len() as u64;
         served
+    }
+
+    /// Copy `page` into memory by the fault on another page of its large folio: it costs what a
+    /// fault of its own does, but for what is done once for each folio.
+    pub fn fault_of_folio(&mut self, page: PageId) {
+        self.out.clear();
+        self.scheme.fault(page, Op::Write, &mut self.out);
+        self.out.steps.retain(|transfer| transfer.step != Step::Cpu(Work::SwapIn));
+        self.ledger.charge(&self.out, &self.spec.prices, &mut self.charged);
+        self.moves.copied_pages += 1;
+    }
+
+    /// Reserve adjacent slots for the swap-out of these pages. Returns false if there are none.
+    pub fn reserve_run(&mut self, pages: &Range<PageId>) -> bool {
+        self.scheme.reserve_run(pages.start, pages.len() as u32)
+    }
+
+    /// Whether these pages are in the slots of one run.
+    pub fn is_run(&self, pages: &Range<PageId>) -> bool {
+        self.scheme.is_run(pages.start, pages.len() as u32)
     }
 
     /// Serve a fault on `page` while its content is still in memory under write-back. Nothing is

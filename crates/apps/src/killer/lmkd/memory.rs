@@ -71,8 +71,9 @@ impl Memory {
     /// are not counted: an app may be killed then, but not for direct reclaim.
     fn reclaims_directly(&mut self, seen: &Pressure) -> Option<bool> {
         let refaulted = std::mem::replace(&mut self.last_refaults_kb, seen.file_refaults_kb) != seen.file_refaults_kb;
-        let Some(now) = seen.scanned else { return Some(false) };
-        let (direct, background) = (now.direct > self.scanned.direct, now.background > self.scanned.background);
+        let reclaims = seen.direct_reclaim_ms > 0;
+        let Some(now) = seen.scanned else { return Some(reclaims) };
+        let (direct, background) = (reclaims || now.direct > self.scanned.direct, now.background > self.scanned.background);
         self.scanned = now;
         (direct || background || refaulted).then_some(direct)
     }
@@ -129,6 +130,10 @@ impl Memory {
             self.checks_file_cache = true; // LOW_MEM_AND_THRASHING, DIRECT_RECL_AND_THRASHING
             self.lowers_limit = true;
             return Some(spare_perceptible(!critical));
+        }
+        let threshold_ms = settings.direct_reclaim_threshold_ms;
+        if threshold_ms > 0 && seen.direct_reclaim_ms > threshold_ms {
+            return Some(0); // DIRECT_RECL_STUCK
         }
         if self.checks_file_cache {
             if seen.file_kb < settings.filecache_min_kb {

@@ -6,8 +6,7 @@
 //! Deviations: the app in front is never killed; `kill_timeout_ms` has an effect only where a
 //! victim takes time to die (`machine.kernel.exit_ns`), and 0 does not wait at all; partial and
 //! complete stalls are the same; easily available memory includes all file pages instead of only
-//! inactive ones, so swap counts as low later. `direct_reclaim_threshold_ms`,
-//! which is off by default, is not implemented.
+//! inactive ones, so swap counts as low later.
 //! Weakness: rules with percentages behave differently on phones with different memory sizes.
 
 mod memory;
@@ -77,6 +76,12 @@ pub static ENTRY: Entry<Info> = Entry {
             "100",
             "average of complete stalls in percent (full avg10) above which a kill may take any app"
         ),
+        property!(
+            "direct_reclaim_threshold_ms",
+            ANY,
+            "0",
+            "ms of one direct reclaim beyond which any app but the one in front may be killed; 0: none for that"
+        ),
         property!("filecache_min_kb", ANY, "0", "after thrashing, background apps are killed until there are so many kB of file pages"),
         property!("lowmem_min_oom_score", NOBODY, "701", "least oom_score_adj that low memory alone kills; 1001: none (before Android 15)"),
         property!("kill_timeout_ms", ANY, "100", "ms for which it waits for a victim's death (pidfd) before it checks memory again"),
@@ -114,6 +119,10 @@ impl Rule for Lmkd {
         self.settings.stall_limit_critical < 100
     }
 
+    fn reads_direct_reclaim(&self) -> bool {
+        self.settings.direct_reclaim_threshold_ms > 0
+    }
+
     fn low_memory_kb(&self) -> u64 {
         self.settings.low_memory_kb
     }
@@ -134,12 +143,14 @@ impl Rule for Lmkd {
         if !swaps {
             return Some(Box::new(Minfree { minfree_kb: vec![level], adj: vec![CACHED], computed: Computed::GIVEN }));
         }
-        self.settings = Settings { psi_partial_stall_ms: 0, psi_complete_stall_ms: u64::MAX, ..self.settings.by_level(level + kept_kb) };
+        let settings = self.settings.by_level(level + kept_kb);
+        self.settings = Settings { psi_partial_stall_ms: 0, psi_complete_stall_ms: u64::MAX, direct_reclaim_threshold_ms: 0, ..settings };
         None
     }
 
     fn slowed(&mut self, factor: f64) {
-        for stall in [&mut self.settings.psi_partial_stall_ms, &mut self.settings.psi_complete_stall_ms] {
+        let Settings { psi_partial_stall_ms, psi_complete_stall_ms, direct_reclaim_threshold_ms, .. } = &mut self.settings;
+        for stall in [psi_partial_stall_ms, psi_complete_stall_ms, direct_reclaim_threshold_ms] {
             *stall = (*stall as f64 * factor).round() as u64;
         }
     }

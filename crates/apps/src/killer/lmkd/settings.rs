@@ -44,6 +44,9 @@ pub struct Settings {
     /// Average of complete stalls, in percent, above which a kill may take any app but the one in
     /// front. 100: never.
     pub stall_limit_critical: u64,
+    /// Any app but the one in front may be killed when a task has reclaimed for itself for longer
+    /// than this, in ms; 0: never for that.
+    pub direct_reclaim_threshold_ms: u64,
     /// After thrashing, background apps are killed until there are this many kB of file pages.
     pub filecache_min_kb: u64,
     /// The least `oom_score_adj` that low memory alone may kill (since Android 15). 1001: low
@@ -68,6 +71,7 @@ impl Settings {
             thrashing_limit_decay: params.integer("thrashing_limit_decay"),
             thrashing_limit_critical: params.integer("thrashing_limit_critical"),
             stall_limit_critical: params.integer("stall_limit_critical"),
+            direct_reclaim_threshold_ms: params.integer("direct_reclaim_threshold_ms"),
             filecache_min_kb: params.integer("filecache_min_kb"),
             lowmem_min_oom_score: params.integer("lowmem_min_oom_score"),
             pressure_after_kill_min_score: params.integer("pressure_after_kill_min_score"),

@@ -9,6 +9,7 @@ const CALM: Pressure = Pressure {
     anon_kb: 60_000,
     watermark: Watermark::None,
     scanned: None,
+    direct_reclaim_ms: 0,
     stall_ms: 70,
     full_avg10: 0.0,
     file_refaults_kb: 0,
@@ -86,6 +87,20 @@ fn thrashing_with_low_memory_swap_or_in_direct_reclaim() {
     assert_eq!(thrashing(300_012, LOW), Some(1), "three times the limit is critical");
     let critical = Settings { thrashing_limit_critical: 150, ..old() };
     assert_eq!(look(&critical, Pressure { file_refaults_kb: 150_006, ..LOW }), Some(1));
+}
+
+/// A direct reclaim that lasts for longer than the threshold kills any app, even if nothing was
+/// scanned since the last check and memory is not low. The rules before it come first.
+#[test]
+fn stuck_in_direct_reclaim() {
+    let stuck = Settings { direct_reclaim_threshold_ms: 50, ..old() };
+    let seen = |direct_reclaim_ms| Pressure { direct_reclaim_ms, scanned: Some(Scanned::default()), ..CALM };
+    assert_eq!([0, 50, 51].map(|ms| look(&stuck, seen(ms))), [None, None, Some(1)]);
+    assert_eq!(look(&old(), seen(500)), None, "0, the default, is no threshold");
+    assert_eq!(look(&stuck, Pressure { stall_ms: 69, ..seen(51) }), None, "only stalls wake the daemon");
+    assert_eq!(look(&stuck, Pressure { file_refaults_kb: 101_005, ..seen(51) }), Some(201), "thrashing in direct reclaim");
+    let reads = |text: &str| Killer::parse(text).unwrap().reads_direct_reclaim();
+    assert_eq!(["lmkd", "lmkd:direct_reclaim_threshold_ms=50", "minfree"].map(reads), [false, true, false]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::clock::StallClock;
 use super::entries::SwapEntries;
 use super::files::FileReads;
+use super::folios::Folios;
 use super::foresight::Foresight;
 use super::frames::{Frames, Watermarks};
 use super::hotness::Hotness;
@@ -28,9 +29,9 @@ use swaplab_vocab::{Nanos, Result};
 pub fn build(phone: &Phone, design: &Design, apps: Apps, shared: Vec<String>, seed: u64, seconds: f64) -> Result<Machine> {
     let (layout, page_bytes) = (&apps.layout, phone.page_bytes);
     let (pages, count) = (layout.owners.len(), layout.apps.len());
-    let system_anon = layout.system.anon.clone();
+    let folios = Folios::new(phone.folio_pages, layout);
     let states = Residency::new(layout.classes.iter().copied());
-    let mut frames = Frames::new(states, policy(phone, design, &apps, seed)?, phone.frames, phone.kernel_frames, count, system_anon);
+    let mut frames = Frames::new(states, policy(phone, design, &apps, seed)?, phone.frames, phone.kernel_frames, folios, layout);
     frames.marks = Watermarks::of(phone.frames, phone.extra_free_frames, page_bytes);
     let dram_pages = phone.dram_bytes / page_bytes;
     let setup = swaplab_swap::Setup {
@@ -62,7 +63,7 @@ pub fn build(phone: &Phone, design: &Design, apps: Apps, shared: Vec<String>, se
         prices: phone.prices.clone(),
         record: Record { scores: design.killer.spread.scores(), ..Record::new(page_bytes, count, shared) },
         counts: Counts::default(),
-        kswapd: Kswapd::new(phone.kswapd_shares(), phone.kswapd_speed()),
+        kswapd: Kswapd::new(phone.kswapd_shares(), phone.kswapd_speed_and_power()),
         outgoing: Outgoing::default(),
         failed: None,
         apps,

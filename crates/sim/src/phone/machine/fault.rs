@@ -13,9 +13,9 @@ pub enum Origin {
     File,
 }
 
-/// Compute the stalls of a fault whose transfers are `charge`.
-pub fn stalls(charge: &Charge, from: Origin, clock: &mut StallClock, reads: &mut Overlap, prices: &Prices) -> Stalls {
-    let cpu = prices.processor().fault.0 + charge.cpu.0;
+/// Compute the stalls of `faults` faults whose transfers are `charge`.
+pub fn stalls(charge: &Charge, faults: u64, from: Origin, clock: &mut StallClock, reads: &mut Overlap, prices: &Prices) -> Stalls {
+    let cpu = faults * prices.processor().fault.0 + charge.cpu.0;
     let mut stalls = Stalls { fault_cpu_ns: cpu - charge.decompress.0, decompress_ns: charge.decompress.0, ..Stalls::default() };
     for (medium, _) in charge.media().filter(|(_, of)| of.reads > 0) {
         let (read, now_ns) = (reads.wait_ns(charge, medium, prices), clock.now() + stalls.total_ns());

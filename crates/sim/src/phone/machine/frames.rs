@@ -1,6 +1,8 @@
 //! The page frames and their use: reclaimable pages of processes and files, graphics memory, and
 //! the kernel.
 
+use super::folios::Folios;
+use crate::phone::user::layout::Layout;
 use std::ops::Range;
 use swaplab_policy::{bits, Backing, Policy, Residency};
 use swaplab_vocab::{AppId, Op, PageId};
@@ -50,6 +52,7 @@ pub struct Frames {
     /// Number of pages that a batch of reclaim frees.
     pub batch: usize,
     pub in_use: InUse,
+    pub folios: Folios,
     /// Graphics memory of each app, and of the system, in frames.
     graphics: Vec<usize>,
     system_graphics: usize,
@@ -60,12 +63,12 @@ pub struct Frames {
 const BATCH: usize = 32;
 
 impl Frames {
-    /// Create `total` frames, of which the kernel has `kernel`. `system_anon` are the anonymous
-    /// pages of system processes.
-    pub fn new(pages: Residency, policy: Box<dyn Policy>, total: usize, kernel: usize, apps: usize, system_anon: Range<PageId>) -> Frames {
+    /// Create `total` frames, of which the kernel has `kernel`, for the pages of `layout`.
+    pub fn new(pages: Residency, policy: Box<dyn Policy>, total: usize, kernel: usize, folios: Folios, layout: &Layout) -> Frames {
+        let (apps, system_anon) = (layout.apps.len(), layout.system.anon.clone());
         let marks = Watermarks { min: 0, low: 0, high: 0 };
         let (pages, in_use) = (pages.with_frames(total), InUse { pinned: kernel, ..InUse::default() });
-        Frames { pages, policy, total, marks, batch: BATCH, in_use, graphics: vec![0; apps], system_graphics: 0, system_anon }
+        Frames { pages, policy, total, marks, batch: BATCH, in_use, folios, graphics: vec![0; apps], system_graphics: 0, system_anon }
     }
 
     /// Count a frame that `page` got (`entered`) or gave back.

@@ -41,7 +41,8 @@ impl Deaths<'_> {
         if !self.killer.is_awake(stall_ms, self.counts.scanned) && !stuck {
             return false;
         }
-        let stalls = pressure::Stalls { last_second_ms: stall_ms, full_avg10: self.killer.full_avg10() };
+        let direct_reclaim_ms = self.killer.direct_reclaim_ns / 1_000_000;
+        let stalls = pressure::Stalls { last_second_ms: stall_ms, full_avg10: self.killer.full_avg10(), direct_reclaim_ms };
         let seen = pressure::now(self.frames, self.swap, stalls, self.counts, self.record.page_bytes);
         let least = self.killer.killer.look(self.clock.now(), &seen);
         let killed = least.is_some_and(|least| self.kill_victim(least.max(1), Reason::LowMemory));

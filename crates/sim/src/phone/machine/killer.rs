@@ -7,7 +7,8 @@
 //! reclaim, wait for write-back, swap in or refault file-backed pages, and the work of kswapd.
 //! While a victim has not ended, the killer waits: the driver for HZ
 //! (`lowmem_deathpending_timeout`), lmkd for `kill_timeout_ms`.
-//! Deviations: it checks only when a frame is needed and a check is due, not in between; every
+//! Deviations: it checks only when a frame is needed and a check is due, not in between; a killer
+//! that reads how long direct reclaim lasts also checks at its end; every
 //! refault counts as a stall, not only those of pages that were in the working set when they were
 //! evicted (`PageWorkingset`); partial and complete stalls are the same, and their average is
 //! brought up to date at checks alone.
@@ -27,6 +28,8 @@ pub struct KillerTask {
     average: Average,
     /// Pages that reclaim had scanned at the last check.
     scanned: u64,
+    /// How long the running task's direct reclaim has lasted; 0 if it is in none.
+    pub direct_reclaim_ns: u64,
     /// Killed apps whose memory is not free yet, in the order of their kills.
     dying: Vec<Dying>,
 }
@@ -44,7 +47,20 @@ pub struct Dying {
 
 impl KillerTask {
     pub fn new(killer: Killer) -> KillerTask {
-        KillerTask { killer, due_ns: 0, checks: VecDeque::new(), average: Average::default(), scanned: 0, dying: Vec::new() }
+        KillerTask {
+            killer,
+            due_ns: 0,
+            checks: VecDeque::new(),
+            average: Average::default(),
+            scanned: 0,
+            direct_reclaim_ns: 0,
+            dying: Vec::new(),
+        }
+    }
+
+    /// Whether a check at the end of a direct reclaim is due.
+    pub fn is_due_in_direct_reclaim(&self, now_ns: u64) -> bool {
+        self.killer.reads_direct_reclaim() && self.is_due(now_ns)
     }
 
     #[inline]

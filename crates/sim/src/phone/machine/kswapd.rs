@@ -6,13 +6,22 @@
 //! task ([`Turns`]).
 //! Deviations: with several processors kswapd has one of them for itself, unless the machine says
 //! that it runs on the app's. On a little core all of its work takes longer by one factor, also
-//! what waits for memory; the energy of its work is that of a big core.
+//! what waits for memory. The core works at full clock, where a governor may choose a lower one.
 
 use super::turns::{Task, Turns};
 
 /// Number of frame requests that do not wake kswapd after it could free nothing and was below its
 /// high watermark.
 const BACKOFF: u32 = 256;
+
+/// Processor time of kswapd's batches so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CoreTime {
+    /// The time that they would take on the app's core.
+    pub on_app_core_ns: u64,
+    /// The time that they take on kswapd's core.
+    pub own_ns: u64,
+}
 
 /// The state of kswapd and its account of processor time.
 pub struct Kswapd {
@@ -21,8 +30,10 @@ pub struct Kswapd {
     owed_ns: u64,
     /// The turns on the processor that it shares with the running task; `None` if it has its own.
     pub turns: Option<Turns>,
-    /// Speed of its core relative to the app's.
+    /// Speed and power of its core relative to the app's.
     speed: f64,
+    power: f64,
+    pub time: CoreTime,
     /// The policy's count of passes at the last check of the watermark.
     passes: u64,
     /// Number of further frame requests that do not wake it, after it could free nothing.
@@ -30,9 +41,17 @@ pub struct Kswapd {
 }
 
 impl Kswapd {
-    /// kswapd, which `shares` the running task's processor, or has its own of this speed.
-    pub fn new(shares: bool, speed: f64) -> Kswapd {
-        Kswapd { awake: false, owed_ns: 0, turns: shares.then(Turns::new), speed, passes: 0, backoff: 0 }
+    /// kswapd, which `shares` the running task's processor, or has its own of this speed and power.
+    pub fn new(shares: bool, (speed, power): (f64, f64)) -> Kswapd {
+        let (turns, time) = (shares.then(Turns::new), CoreTime::default());
+        Kswapd { awake: false, owed_ns: 0, turns, speed, power, time, passes: 0, backoff: 0 }
+    }
+
+    /// Processor time in ns, given that of all tasks with kswapd's as on the app's core: the time
+    /// that passes, and the time on the app's core that takes as much energy.
+    pub fn spent_ns(&self, all_ns: u64) -> (u64, u64) {
+        let others_ns = all_ns - self.time.on_app_core_ns;
+        (others_ns + self.time.own_ns, others_ns + (self.time.own_ns as f64 * self.power).round() as u64)
     }
 
     pub fn is_awake(&self) -> bool {
@@ -78,6 +97,8 @@ impl Kswapd {
     pub fn owe(&mut self, ns: u64) -> u64 {
         let own_ns = (ns as f64 / self.speed).round() as u64;
         self.owed_ns += own_ns;
+        self.time.on_app_core_ns += ns;
+        self.time.own_ns += own_ns;
         own_ns
     }
 
@@ -98,7 +119,7 @@ mod tests {
 
     #[test]
     fn the_next_batch_is_due_when_the_last_one_is_finished() {
-        let mut kswapd = Kswapd::new(false, 1.0);
+        let mut kswapd = Kswapd::new(false, (1.0, 1.0));
         assert!(!kswapd.is_due());
         kswapd.wake();
         assert!(kswapd.is_due());
@@ -111,18 +132,24 @@ mod tests {
         assert_eq!((0..=BACKOFF).filter(|_| kswapd.may_wake()).count(), 1);
     }
 
-    /// A core of a quarter of the speed takes 400 ns for work of 100 ns.
+    /// A core of a quarter of the speed takes 400 ns for work of 100 ns. Beside 900 ns of other work
+    /// on the big core that is 1300 ns in all. At a tenth of the power, it takes as much energy as
+    /// 40 ns on the big core.
     #[test]
     fn work_takes_longer_on_a_slower_core() {
-        let mut kswapd = Kswapd::new(false, 0.25);
+        let mut kswapd = Kswapd::new(false, (0.25, 0.1));
         kswapd.wake();
         assert_eq!((kswapd.owe(100), kswapd.work(399), kswapd.is_due()), (400, 399, false));
         assert_eq!((kswapd.work(99), kswapd.is_due()), (1, true));
+        assert_eq!(kswapd.spent_ns(1000), (1300, 940));
+        let mut big = Kswapd::new(false, (1.0, 1.0));
+        big.owe(100);
+        assert_eq!(big.spent_ns(1000), (1000, 1000));
     }
 
     #[test]
     fn it_checks_the_watermark_at_the_end_of_a_pass_or_after_each_batch() {
-        let mut kswapd = Kswapd::new(true, 1.0);
+        let mut kswapd = Kswapd::new(true, (1.0, 1.0));
         assert_eq!([Some(1), Some(1), Some(2), None, None].map(|passes| kswapd.ends_pass(passes)), [true, false, true, true, true]);
     }
 }

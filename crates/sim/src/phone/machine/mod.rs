@@ -12,6 +12,7 @@ mod eviction;
 mod exit;
 mod fault;
 pub mod files;
+pub mod folios;
 mod foresight;
 pub mod frames;
 pub mod hotness;
@@ -40,10 +41,11 @@ use clock::StallClock;
 use entries::SwapEntries;
 use eviction::Eviction;
 use files::FileReads;
+use folios::FolioCounts;
 use frames::Frames;
 use kill::Deaths;
 use killer::KillerTask;
-use kswapd::Kswapd;
+use kswapd::{CoreTime, Kswapd};
 use prefetch::Prefetch;
 use record::{Counts, Reason, Record};
 use rules::Rules;
@@ -208,12 +210,15 @@ impl Machine {
             if won == 0 && !writing && self.free() == free {
                 self.deaths().wait_for_death();
             }
-            self.counts.direct_reclaim_ns += self.clock.waited_ns() - before_ns;
-            let progress = won > 0 || writing || self.free() > free;
+            self.killer.direct_reclaim_ns = self.clock.waited_ns() - before_ns;
+            self.counts.direct_reclaim_ns += self.killer.direct_reclaim_ns;
+            let killed = self.killer.is_due_in_direct_reclaim(self.clock.now()) && self.deaths().run_killer_check(false);
+            let progress = killed || won > 0 || writing || self.free() > free;
             if !progress && !self.deaths().run_killer_check(true) && !self.deaths().kill_victim(1, Reason::OutOfMemory) {
                 let (in_use, total) = (reclaim::frames_in_use(&self.frames, &self.swap), self.frames.total);
                 self.failed = Some(format!("{in_use} of {total} frames are in use, nothing can be reclaimed and no app killed"));
             }
+            self.killer.direct_reclaim_ns = 0;
         }
     }
 
@@ -287,7 +292,8 @@ impl Machine {
     pub fn count_from_now(&mut self) {
         self.deaths().release_all_killed();
         self.record.forget();
-        (self.counts, self.swap.full) = (Counts::default(), 0);
+        (self.counts, self.swap.full, self.kswapd.time) = (Counts::default(), 0, CoreTime::default());
+        self.frames.folios.counts = FolioCounts::default();
         self.files.ledger = Ledger::default();
         self.swap.side.forget_costs();
     }

@@ -6,10 +6,12 @@ use super::reclaim::free;
 use super::record::Counts;
 use swaplab_apps::{Pressure, Scanned, Watermark};
 
-/// Memory stalls: those of the last second, and the kernel's average in percent.
+/// Memory stalls: those of the last second, the kernel's average in percent, and the present direct
+/// reclaim.
 pub struct Stalls {
     pub last_second_ms: u64,
     pub full_avg10: f64,
+    pub direct_reclaim_ms: u64,
 }
 
 /// The present state.
@@ -23,6 +25,7 @@ pub fn now(frames: &Frames, swap: &SwapEntries, stalls: Stalls, counts: &Counts,
         anon_kb: kb(frames.in_use.pages - frames.in_use.file),
         watermark: Watermark::breached(free as u64, marks.map(|mark| mark as u64)),
         scanned: Some(Scanned { direct: counts.scanned_direct, background: counts.scanned - counts.scanned_direct }),
+        direct_reclaim_ms: stalls.direct_reclaim_ms,
         stall_ms: stalls.last_second_ms,
         full_avg10: stalls.full_avg10,
         file_refaults_kb: kb(counts.file_refaults as usize),

@@ -56,6 +56,11 @@ pub fn settle(
     while let Some(page) = frames.pages.take_released() {
         settled.any = true;
         frames.count(page, false);
+        if let Some(folio) = frames.release_folio(page) {
+            let adjacent = swap.side.reserve_run(&folio);
+            let counts = &mut frames.folios.counts;
+            *(if adjacent { &mut counts.swapped_out } else { &mut counts.swap_out_fallbacks }) += 1;
+        }
         let evicted = try_evict(page, frames, swap, record, keeper, attempt, busy);
         if evicted != Evicted::No {
             if evicted == Evicted::WithTransfers {

@@ -21,12 +21,18 @@ impl Machine {
             self.frames.pages.set(page, bits::DIRTY);
         }
         self.frames.policy.touch(page, op, &self.frames.pages);
+        if self.frames.folios.are_on() {
+            self.frames.use_folios(page, page);
+        }
     }
 
     /// Refer to consecutive resident pages, beginning with `first`, once for each of `ops`.
     pub fn touch_run(&mut self, first: PageId, ops: &[Op]) {
         self.frames.pages.set_dirty(first, ops);
         self.frames.policy.touch_run(first, ops, &self.frames.pages);
+        if self.frames.folios.are_on() && !ops.is_empty() {
+            self.frames.use_folios(first, first + ops.len() as PageId - 1);
+        }
     }
 
     fn fault(&mut self, page: PageId, op: Op) {
@@ -43,9 +49,10 @@ impl Machine {
             self.swap.side.moves.mapped_references += 1;
             return self.read_in_place();
         }
-        pages.clear(page, bits::MAPPED | bits::SLOT);
+        let others = self.others_of(page);
+        self.frames.pages.clear(page, bits::MAPPED | bits::SLOT);
         let served = self.swap.side.fault(page, op, mapped);
-        self.wait(Origin::Swap, true);
+        self.wait(Origin::Swap, true, 1);
         match served {
             Served::MappedInPlace => {
                 self.swap.note_read(page);
@@ -69,6 +76,7 @@ impl Machine {
         }
         let ahead = std::mem::take(&mut self.swap.side.ahead);
         self.admit(page, op);
+        self.bring_in(page, others);
         for neighbor in ahead {
             self.count_swap_in(neighbor);
             self.frames.pages.set(neighbor, bits::SLOT);
@@ -81,7 +89,7 @@ impl Machine {
     fn swap_cache_fault(&mut self, page: PageId, op: Op) {
         self.counts.swap_cache_hits += 1;
         let kept = self.swap.side.found_in_memory(page, op);
-        self.wait(Origin::Swap, true);
+        self.wait(Origin::Swap, true, 1);
         self.frames.in_use.writing = self.clock.write_back.frames_at(self.clock.now());
         if !kept {
             self.swap.free(page, Freed::Copy, self.clock.now());
@@ -96,21 +104,21 @@ impl Machine {
         self.write_back_released();
     }
 
-    fn count_swap_in(&mut self, page: PageId) {
+    pub(super) fn count_swap_in(&mut self, page: PageId) {
         self.swap.note_read(page);
         self.record.traffic_of(self.apps.layout.owners[page as usize]).swapped_in += 1;
     }
 
-    /// Charge the running task for a fault, whose transfers were charged last. A fault on a page
-    /// that was in memory before (`refault`) is a memory stall.
-    fn wait(&mut self, from: Origin, refault: bool) {
+    /// Charge the running task for the transfers that were charged last, and for `faults` faults. A
+    /// fault on a page that was in memory before (`refault`) is a memory stall.
+    pub(super) fn wait(&mut self, from: Origin, refault: bool, faults: u64) {
         let charge = match from {
             Origin::Swap => &self.swap.side.charged,
             Origin::File => &self.files.charged,
         };
-        self.counts.faults += 1;
-        self.counts.system_ns += self.prices.processor().fault.0 + charge.cpu.0;
-        let stalls = fault::stalls(charge, from, &mut self.clock, &mut self.prefetch.reads, &self.prices);
+        self.counts.faults += faults;
+        self.counts.system_ns += faults * self.prices.processor().fault.0 + charge.cpu.0;
+        let stalls = fault::stalls(charge, faults, from, &mut self.clock, &mut self.prefetch.reads, &self.prices);
         self.clock.stall(&stalls);
         self.clock.memory_ns += if refault { stalls.total_ns() - stalls.fault_cpu_ns } else { 0 };
     }
@@ -119,7 +127,7 @@ impl Machine {
         let owner = self.apps.layout.owners[page as usize];
         let window = self.files.window(page, &self.apps.layout.of(owner).file, &self.frames.pages);
         self.files.read(&window, &mut self.swap.side, &self.prices);
-        self.wait(Origin::File, self.files.was_in_memory(page));
+        self.wait(Origin::File, self.files.was_in_memory(page), 1);
         let again = window.iter().filter(|read| self.files.was_in_memory(**read)).count() as u64;
         let fault_cpu_ns = again * self.rules.page_work.file_in_ns;
         self.clock.stall(&Stalls { fault_cpu_ns, ..Stalls::default() });

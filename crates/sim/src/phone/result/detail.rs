@@ -5,10 +5,11 @@ use super::launches::{sorted_ms, start_spread};
 use super::outcome::Outcome;
 use super::quantiles::{mean, quantile, quantiles};
 use super::timeline::timeline;
+use crate::phone::machine::folios::FolioCounts;
 use crate::phone::machine::record::Traffic;
 use std::collections::BTreeMap;
 use swaplab_apps::{Scores, Start};
-use swaplab_experiment::document::{AppRow, Cdf, Daily, Lifetimes, PhoneDetail};
+use swaplab_experiment::document::{AppRow, Cdf, Daily, LargeFolios, Lifetimes, PhoneDetail};
 
 const DAY_S: f64 = 86_400.0;
 /// A watt-hour in joules.
@@ -38,8 +39,24 @@ pub fn detail(runs: &[Outcome], apps: &[String], battery_wh: f64, independent: b
         wasted_write_ratio: share(runs.iter().map(|run| run.stays.unread()).sum(), lifetimes_s.len()),
         timeline: timeline(&runs[0], apps),
         scheme_gauges: gauges(runs),
+        large_folios: large_folios(runs),
         queue_waits_ms: queue_waits_ms(runs),
     }
+}
+
+/// The counts of large folios, as means over the runs.
+fn large_folios(runs: &[Outcome]) -> Option<LargeFolios> {
+    runs[0].folios?;
+    let counted = |of: fn(&FolioCounts) -> u64| mean(runs.iter().map(|run| run.folios.as_ref().map_or(0, of) as f64));
+    Some(LargeFolios {
+        allocated: counted(|of| of.allocated),
+        allocation_fallbacks: counted(|of| of.allocation_fallbacks),
+        swapped_out: counted(|of| of.swapped_out),
+        swap_out_fallbacks: counted(|of| of.swap_out_fallbacks),
+        swapped_in: counted(|of| of.swapped_in),
+        swap_in_fallbacks: counted(|of| of.swap_in_fallbacks),
+        unused_pages: counted(|of| of.unused_pages),
+    })
 }
 
 /// Waits of launches in queues by sender, as means over the runs.

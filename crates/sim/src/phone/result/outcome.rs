@@ -1,6 +1,7 @@
 //! The figures of one run of a design with a seed.
 
 use crate::ledger::{wear, Prices};
+use crate::phone::machine::folios::FolioCounts;
 use crate::phone::machine::record::{Reason, Record};
 use crate::phone::machine::stays::Stays;
 use crate::phone::machine::Machine;
@@ -19,6 +20,8 @@ pub struct Outcome {
     pub paging: Paging,
     pub time: Time,
     pub display: FrameCounts,
+    /// `None` if the machine has no large folios.
+    pub folios: Option<FolioCounts>,
     pub energy: Energy,
     pub media: BTreeMap<String, MediumUse>,
     /// The swap scheme's own figures at the end of the run.
@@ -53,6 +56,7 @@ impl Outcome {
             ..moved
         };
         let ((swap_read, swap_write), (file_read, file_write)) = (side.busy_ns(), machine.files.ledger.busy());
+        let (system_ns, system_as_big_ns) = machine.kswapd.spent_ns(counts.system_ns);
         let time = Time {
             io_ns: amount(swap_read + swap_write + file_read.0 + file_write.0),
             swap_read_ns: amount(swap_read),
@@ -63,12 +67,12 @@ impl Outcome {
             direct_reclaim_ns: amount(counts.direct_reclaim_ns),
             kswapd_ns: amount(counts.background_ns),
             cpu_user_ns: amount(counts.user_ns),
-            cpu_system_ns: amount(counts.system_ns),
+            cpu_system_ns: amount(system_ns),
             cpu_swap_ns: amount(side.processor().0 .0),
             wall_ns: amount(wall_ns),
             ..Time::default()
         };
-        let cpu_ns = Nanos(counts.user_ns + counts.system_ns);
+        let cpu_ns = Nanos(counts.user_ns + system_as_big_ns);
         let cpu_j = machine.prices.processor().energy(cpu_ns).0 as f64 * 1e-12;
         let flash = machine.prices.device(Medium::Flash);
         let capacity = flash.spec.get("wear.capacity_bytes").unwrap_or(0.0) as u64;
@@ -87,6 +91,7 @@ impl Outcome {
             media: media(of_swap, files, at_rest_j, &machine.prices, seconds),
             gauges: side.gauges(),
             was_tight: counts.background_ns > 0 || counts.direct_reclaim_ns > 0 || kills_for_memory,
+            folios: machine.frames.folios.are_on().then_some(machine.frames.folios.counts),
             record: machine.record,
             stays: machine.swap.stays,
             display: counts.display,

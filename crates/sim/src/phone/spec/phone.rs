@@ -35,8 +35,11 @@ pub struct Phone {
     /// Number of processors. If it is 1, kswapd and the running task share it.
     pub cores: u64,
     pub kswapd_core: KswapdCore,
-    /// Speed of a little core relative to the app's.
+    /// Speed and power of a little core relative to the app's.
     pub little_speed: f64,
+    pub little_power: f64,
+    /// Pages of a large folio of anonymous memory; 0: there are none.
+    pub folio_pages: u32,
     /// Processor time of reclaim for each page that it scans.
     pub scan_ns: u64,
     pub page_work: PageWork,
@@ -183,12 +186,12 @@ impl Phone {
         self.cores == 1 || self.kswapd_core == KswapdCore::App
     }
 
-    /// Speed of kswapd's core relative to the app's.
-    pub fn kswapd_speed(&self) -> f64 {
+    /// Speed and power of kswapd's core relative to the app's.
+    pub fn kswapd_speed_and_power(&self) -> (f64, f64) {
         if self.kswapd_core == KswapdCore::Little && self.cores > 1 {
-            self.little_speed
+            (self.little_speed, self.little_power)
         } else {
-            1.0
+            (1.0, 1.0)
         }
     }
 
@@ -214,6 +217,8 @@ impl Phone {
             cores: machine.cores,
             kswapd_core: machine.kernel.kswapd_core,
             little_speed: machine.kernel.little_speed,
+            little_power: machine.kernel.little_power,
+            folio_pages: machine.kernel.mthp.as_ref().map_or(0, |size| (size.bytes(0) / page_bytes) as u32),
             scan_ns: machine.kernel.scan_ns,
             page_work: PageWork {
                 anon_out_ns: machine.kernel.anon_out_ns,

@@ -5,6 +5,7 @@ mod apps;
 mod by_hand;
 mod display;
 mod energy;
+mod folios;
 mod laws;
 mod pauses;
 mod pool;
@@ -64,8 +65,12 @@ fn every_invariant_holds_with_every_option() {
     let seconds = |s: u64| Span::parse(&format!("{s}s")).unwrap();
     let killer = |e: &mut Experiment, spec: &str| e.machine.killer = format!("{},victim={spec}", e.machine.killer).parse().unwrap();
     type Change<'a> = (&'a str, Box<dyn Fn(&mut Experiment) + 'a>);
-    let options: [Change; 13] = [
+    let options: [Change; 14] = [
         ("16 KiB pages", Box::new(|e| e.machine.page_size = Size::parse("16KiB").unwrap())),
+        (
+            "mthp",
+            Box::new(|e| (e.machine.kernel.mthp, e.design[0].swap) = (Some(Size::parse("64KiB").unwrap()), Some(only("zram:size=16MiB")))),
+        ),
         ("opt", Box::new(|e| e.design[0].policy = only("opt"))),
         ("oracle", Box::new(|e| killer(e, "oracle"))),
         ("swam", Box::new(|e| killer(e, "swam"))),

@@ -8,6 +8,7 @@ use crate::phone::machine::Machine;
 use crate::phone::spec::{PagePolicy, PageWork};
 use crate::phone::user::layout::{AppPages, Layout, NO_PAGES};
 use std::sync::Arc;
+use swaplab_apps::Killer;
 use swaplab_experiment::{Devices, IoOrder, KswapdCore};
 use swaplab_vocab::{Class, Op};
 
@@ -81,11 +82,28 @@ fn reclaim_that_only_takes_time_ends_in_a_kill() {
     assert_eq!((kills(&phone), phone.apps.launcher.is_live(0)), (1, false));
 }
 
+/// lmkd sees for how long the running task has reclaimed for itself. Above the threshold, app 0
+/// goes, although memory is not low.
+#[test]
+fn a_long_direct_reclaim_ends_in_a_kill() {
+    let mut phone = with_launches(&design("s", "zram", "none"), &[], &|_, design| {
+        design.killer = Killer::parse("lmkd:direct_reclaim_threshold_ms=50,psi_partial_stall_ms=0").unwrap();
+    });
+    (0..2).for_each(|app| start(&mut phone, app, Op::Write));
+    let mut kills_after = |ms: u64| {
+        phone.killer.direct_reclaim_ns = ms * 1_000_000;
+        phone.deaths().run_killer_check(true);
+        kills(&phone)
+    };
+    assert_eq!([0, 50, 51].map(&mut kills_after), [0, 0, 1]);
+}
+
 /// Six frames, filled by apps 0 and 1, on a phone with `cores` processors; then page 6 of app 2 got
 /// a frame.
 fn crowded(cores: u64, kswapd_core: KswapdCore) -> Machine {
     let mut phone = with_launches(&design("s", "zram", "none"), &[], &|phone, _| {
-        (phone.pool_in_dram, phone.cores, phone.kswapd_core, phone.little_speed) = (false, cores, kswapd_core, 0.25);
+        (phone.pool_in_dram, phone.cores, phone.kswapd_core, phone.little_speed, phone.little_power) =
+            (false, cores, kswapd_core, 0.25, 0.1);
     });
     (0..2).for_each(|app| start(&mut phone, app, Op::Write));
     phone.kswapd.backoff = 0;

@@ -30,6 +30,12 @@ impl Apps {
         }
     }
 
+    /// Whether `page` belongs to an app that has no process.
+    pub fn is_gone(&self, page: PageId) -> bool {
+        let owner = self.layout.owners[page as usize];
+        owner != SYSTEM && shared_number(owner).is_none() && !self.launcher.is_live(owner)
+    }
+
     /// Ranges of shared pages that have no owner left once `app` has died.
     pub fn orphaned(&self, app: AppId) -> Vec<AppId> {
         let mapped = self.layout.shared.iter().enumerate().filter(|(_, shared)| shared.members[usize::from(app)]);
