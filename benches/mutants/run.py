@@ -6,6 +6,9 @@ crate's mutants are drawn in the order of a hash of their names, so each run con
 last one stopped. `results.json` has the outcome of each, `RESULTS.md` the shares caught with their
 intervals (Wilson, 95 %). A crate's tests are `cargo test -p CRATE`; mutants that only the Python
 tests detect count as missed.
+
+Mutants are made in a copy of the tree (`target/mutants`), which stays from run to run with what was
+compiled there, so that a mutant compiles its own crate alone.
 """
 
 from __future__ import annotations
@@ -14,7 +17,9 @@ import argparse
 import hashlib
 import json
 import math
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,6 +33,17 @@ STORE = HERE / "results.json"
 CRATES = ["vocab", "trace", "policy", "device", "swap", "apps", "sim", "pager"]
 #: Goal for the share of a crate's mutants that its tests detect.
 GOALS = dict.fromkeys(CRATES, 0.9) | {"pager": 0.8}
+#: Copy of the tree in which mutants are made, and what is compiled there.
+COPY = ROOT / "target" / "mutants" / "tree"
+BUILD = ROOT / "target" / "mutants" / "build"
+#: Nobody debugs a mutant, and without debug information it is linked sooner.
+SETTINGS = {"CARGO_TARGET_DIR": str(BUILD), "CARGO_PROFILE_DEV_DEBUG": "0", "CARGO_PROFILE_TEST_DEBUG": "0"}
+#: Arguments of `cargo test`. Examples in comments are left out; the pager's tests run its example,
+#: which `--tests` would not compile. What does not compile in any policy is no matter of mutants.
+TESTS = dict.fromkeys(CRATES, ["--tests"]) | {
+    "pager": [],
+    "policy": ["--tests", "--", "--skip", "a_policy_that_does_more_than_release_does_not_compile"],
+}
 #: Outcomes by cargo-mutants' names. Mutants that do not compile are not counted.
 OUTCOMES = {"CaughtMutant": "caught", "MissedMutant": "missed", "Timeout": "caught", "Unviable": "unviable"}
 
@@ -56,6 +72,22 @@ def mutants(crate: str) -> list[Mutant]:
     return sorted(crate_mutants, key=lambda mutant: hashlib.sha256(mutant.key.encode()).digest())
 
 
+def update_copy() -> None:
+    """Make the copy equal to the tree. Files that are equal keep their times, so that cargo compiles
+    only what has changed.
+    """
+    listed = subprocess.run(["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True)
+    wanted = {name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()}
+    for path in [path for path in COPY.rglob("*") if not path.is_dir()]:
+        if path.relative_to(COPY).as_posix() not in wanted:
+            path.unlink()
+    for name in wanted:
+        to = COPY / name
+        if not to.is_file() or to.read_bytes() != (ROOT / name).read_bytes():
+            to.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, to)
+
+
 def outcomes(drawn: list[Mutant], timeout: int) -> dict[str, str]:
     """Test the mutants and return their outcomes by key. The tests must first pass without a
     mutant.
@@ -63,12 +95,15 @@ def outcomes(drawn: list[Mutant], timeout: int) -> dict[str, str]:
     by_name = {mutant.name: mutant.key for mutant in drawn}
     files = {mutant.name.partition(":")[0] for mutant in drawn}
     with tempfile.TemporaryDirectory() as folder:
-        command = ["cargo", "mutants", "-p", f"swaplab-{drawn[0].crate}", "--output", folder, "--timeout", str(timeout), "--no-shuffle"]
+        command = ["cargo", "mutants", "-p", f"swaplab-{drawn[0].crate}", "--output", folder, "--timeout", str(timeout)]
+        command += ["--no-shuffle", "--in-place"]
         for mutant in drawn:
             command += ["--re", f"^{re.escape(mutant.name)}$"]
         for path in sorted(files):
             command += ["--file", path]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        command += ["--", *TESTS[drawn[0].crate]]
+        update_copy()
+        done = subprocess.run(command, cwd=COPY, env=os.environ | SETTINGS, capture_output=True, text=True)
         file = Path(folder) / "mutants.out" / "outcomes.json"
         if done.returncode not in (0, 2, 3) or not file.exists():
             raise SystemExit(f"cargo mutants ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
