@@ -7,8 +7,8 @@ last one stopped. `results.json` has the outcome of each, `RESULTS.md` the share
 intervals (Wilson, 95 %). A crate's tests are `cargo test -p CRATE`; mutants that only the Python
 tests detect count as missed.
 
-Mutants are made in a copy of the tree (`target/mutants`), which stays from run to run with what was
-compiled there, so that a mutant compiles its own crate alone.
+Mutants are made in a copy of the tree (`target/mutants`), which stays from run to run. What the
+crates depend on was compiled by `cargo test`, so that a mutant compiles its own crate alone.
 """
 
 from __future__ import annotations
@@ -33,11 +33,8 @@ STORE = HERE / "results.json"
 CRATES = ["vocab", "trace", "policy", "device", "swap", "apps", "sim", "pager"]
 #: Goal for the share of a crate's mutants that its tests detect.
 GOALS = dict.fromkeys(CRATES, 0.9) | {"pager": 0.8}
-#: Copy of the tree in which mutants are made, and what is compiled there.
-COPY = ROOT / "target" / "mutants" / "tree"
-BUILD = ROOT / "target" / "mutants" / "build"
-#: Nobody debugs a mutant, and without debug information it is linked sooner.
-SETTINGS = {"CARGO_TARGET_DIR": str(BUILD), "CARGO_PROFILE_DEV_DEBUG": "0", "CARGO_PROFILE_TEST_DEBUG": "0"}
+#: Copy of the tree in which mutants are made.
+COPY = ROOT / "target" / "mutants"
 #: Arguments of `cargo test`. Examples in comments are left out; the pager's tests run its example,
 #: which `--tests` would not compile. What does not compile in any policy is no matter of mutants.
 TESTS = dict.fromkeys(CRATES, ["--tests"]) | {
@@ -103,7 +100,7 @@ def outcomes(drawn: list[Mutant], timeout: int) -> dict[str, str]:
             command += ["--file", path]
         command += ["--", *TESTS[drawn[0].crate]]
         update_copy()
-        done = subprocess.run(command, cwd=COPY, env=os.environ | SETTINGS, capture_output=True, text=True)
+        done = subprocess.run(command, cwd=COPY, env=os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target")}, capture_output=True, text=True)
         file = Path(folder) / "mutants.out" / "outcomes.json"
         if done.returncode not in (0, 2, 3) or not file.exists():
             raise SystemExit(f"cargo mutants ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
