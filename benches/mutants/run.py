@@ -4,8 +4,9 @@ detect.
 A fault is a mutant of cargo-mutants: a function that returns a constant, or a replaced operator. A
 crate's mutants are drawn in the order of a hash of their names, so each run continues where the
 last one stopped. `results.json` has the outcome of each, `RESULTS.md` the shares caught with their
-intervals (Wilson, 95 %). A crate's tests are `cargo test -p CRATE`; mutants that only the Python
-tests detect count as missed.
+intervals (Wilson, 95 %). Each share is that of the first try: a test that is written because a
+mutant was missed says nothing about mutants that were not drawn. A crate's tests are `cargo test -p
+CRATE`; mutants that only the Python tests detect count as missed.
 
 Mutants are made in a copy of the tree (`target/mutants`), which stays from run to run. What the
 crates depend on was compiled by `cargo test`, so that a mutant compiles its own crate alone.
@@ -42,6 +43,7 @@ TESTS = dict.fromkeys(CRATES, ["--tests"]) | {
     "policy": ["--tests", "--", "--skip", "a_policy_that_does_more_than_release_does_not_compile"],
 }
 #: Outcomes by cargo-mutants' names. Mutants that do not compile are not counted.
+#: A mutant that was missed at first and is caught by a test written since is `mended`.
 OUTCOMES = {"CaughtMutant": "caught", "MissedMutant": "missed", "Timeout": "caught", "Unviable": "unviable"}
 
 
@@ -100,7 +102,8 @@ def outcomes(drawn: list[Mutant], timeout: int) -> dict[str, str]:
             command += ["--file", path]
         command += ["--", *TESTS[drawn[0].crate]]
         update_copy()
-        done = subprocess.run(command, cwd=COPY, env=os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target")}, capture_output=True, text=True)
+        environment = os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target")}
+        done = subprocess.run(command, cwd=COPY, env=environment, capture_output=True, text=True)
         file = Path(folder) / "mutants.out" / "outcomes.json"
         if done.returncode not in (0, 2, 3) or not file.exists():
             raise SystemExit(f"cargo mutants ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
@@ -118,19 +121,25 @@ def wilson(hits: int, tries: int, z: float = 1.96) -> tuple[float, float]:
     return (middle - half) / (1 + spread), (middle + half) / (1 + spread)
 
 
+def equivalents() -> set[str]:
+    """The mutants of `equivalent.md`: they change no result, so no test can detect them."""
+    return set(re.findall(r"^\| `(.+?)` \|", (HERE / "equivalent.md").read_text(), re.MULTILINE))
+
+
 def report(store: dict[str, dict[str, str]]) -> str:
     """Format the table of shares, and every missed mutant."""
     lines = ["# What the crates' own tests find", "", *(__doc__ or "").split("\n\n")[1].splitlines(), ""]
-    lines += ["| crate | mutants | tried | caught | missed | caught, 95 % | goal |", "|---|---|---|---|---|---|---|"]
+    lines += ["| crate | mutants | tried | equivalent | caught at first | by a test since | missed | caught at first, 95 % | goal |"]
+    lines += ["|---|---|---|---|---|---|---|---|---|"]
+    excused, missed = equivalents(), []
     for crate, tried in store.items():
-        count = Counter(tried.values())
-        viable = count["caught"] + count["missed"]
-        low, high = wilson(count["caught"], viable) if viable else (0.0, 1.0)
-        share = f"{count['caught'] / viable:.0%} ({low:.0%} to {high:.0%})" if viable else ""
-        lines.append(
-            f"| {crate} | {len(mutants(crate))} | {viable} | {count['caught']} | {count['missed']} | {share} | {GOALS[crate]:.0%} |"
-        )
-    missed = [key for tried in store.values() for key, outcome in sorted(tried.items()) if outcome == "missed"]
+        outcomes = Counter(outcome for key, outcome in tried.items() if key not in excused)
+        viable = outcomes["caught"] + outcomes["mended"] + outcomes["missed"]
+        low, high = wilson(outcomes["caught"], viable) if viable else (0.0, 1.0)
+        share = f"{outcomes['caught'] / viable:.0%} ({low:.0%} to {high:.0%})" if viable else ""
+        counts = [len(mutants(crate)), viable, len(excused & tried.keys()), *(outcomes[name] for name in ("caught", "mended", "missed"))]
+        lines.append(f"| {crate} | {' | '.join(map(str, counts))} | {share} | {GOALS[crate]:.0%} |")
+        missed += [key for key, outcome in sorted(tried.items()) if outcome == "missed" and key not in excused]
     return "\n".join([*lines, "", "Missed:", "", *(f"- `{key}`" for key in missed), ""])
 
 
@@ -151,7 +160,8 @@ def main() -> None:
         wanted = "missed" if arguments.again else None
         drawn = [mutant for mutant in all_of_it if tried.get(mutant.key) == wanted][: arguments.sample]
         if drawn:
-            tried |= outcomes(drawn, arguments.timeout)
+            found = outcomes(drawn, arguments.timeout)
+            tried |= {key: "mended" if arguments.again and outcome == "caught" else outcome for key, outcome in found.items()}
             STORE.write_text(json.dumps({name: dict(sorted(store[name].items())) for name in CRATES if name in store}, indent=1) + "\n")
         print(crate, dict(Counter(tried.values())), flush=True)
     (HERE / "RESULTS.md").write_text(report(store))
