@@ -256,6 +256,9 @@ mod tests {
             let written: Vec<_> = cpu(&out).into_iter().filter(|(_, work)| *work != Work::BlockRequest).collect();
             assert_eq!((written, bytes(&out, false)), (before, 2 * 4096), "{compressed}");
             assert_eq!((tiered.usage().dram_bytes, tiered.usage().flash_bytes), (0, 2 * 4096));
+            // Of two pages: 4 bytes each for their slots, 8 for each slot's owners and page, and
+            // zram's entry of 16.
+            assert_eq!(tiered.usage().metadata_bytes, 2 * (4 + 8 + 16));
             out.clear();
             assert!((0..2).all(|page| tiered.fault(page, Op::Read, &mut out) == Served::Copied { kept: false }));
             let after = if compressed == "on" { vec![(0, decompress), (0, Work::Copy)] } else { vec![] };

@@ -146,6 +146,9 @@ mod tests {
         // 2008 bytes with the handle: two objects share a page; the incompressible page takes a
         // page of its own.
         assert_eq!((s.usage().pages, s.usage().dram_bytes), (3, 2 * 4096));
+        // Of nine pages 4 bytes each for their slots; for three slots 8 each for their owners and
+        // page, and zram's entry of 16.
+        assert_eq!(s.usage().metadata_bytes, 9 * 4 + 3 * (8 + 16));
         out.clear();
         assert_eq!(s.fault(2, Op::Read, &mut out), Served::Copied { kept: false });
         assert_eq!(out.steps.len(), 2, "the frame and the read: what was stored as it is needs no decompressor");

@@ -229,6 +229,30 @@ fn a_block_trace_may_say_itself_which_sectors_are_swap() {
     assert!(error.contains("line 4") && error.contains("before any request"), "{error}");
 }
 
+/// Completed requests of 16 sectors are 8,192 bytes. A flush before a write (FW) is part of the
+/// write; the other kinds transfer nothing and are counted, or are a driver's own command.
+#[test]
+fn each_kind_of_block_request_is_counted() {
+    let request = |kind: &str| format!(" app-1 [000] ..... 1.5: block_rq_complete: 254,0 {kind} () 0 + 16 none,0,0 [0]\n");
+    let text: String = ["R", "FW", "W", "D", "DE", "E", "F", "FF", "N"].map(request).concat();
+    let folder = Folder::new();
+    let meta = folder.import("t", text.as_bytes(), &Options::default()).unwrap();
+    assert_eq!((meta.partitions["file"].read_bytes, meta.partitions["file"].write_bytes), (8192, 2 * 8192));
+    assert_eq!((meta.provenance["discards"].as_str(), meta.provenance["flushes"].as_str()), ("3", "2"));
+    let error = folder.import("t", request("X").as_bytes(), &Options::default()).unwrap_err().to_string();
+    assert!(error.contains("line 1: a request of kind 'X'; expected a kind of R, W, D, E, F or N"), "{error}");
+}
+
+/// A recording of Perfetto begins with a line feed, as a text may. The second byte is the length of
+/// its first packet.
+#[test]
+fn a_text_that_begins_with_an_empty_line_is_no_recording_of_perfetto() {
+    for text in ["\n", "\n1 R\n", "\n\u{2}xx"] {
+        let error = Folder::new().import("t", text.as_bytes(), &Options::default()).unwrap_err().to_string();
+        assert!(error.contains("format can't be told"), "{text:?}: {error}");
+    }
+}
+
 #[test]
 fn bad_input_is_refused_with_its_place_and_leaves_no_file() {
     let cases: &[(&str, &str, &[u8], &str)] = &[

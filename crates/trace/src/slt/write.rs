@@ -217,3 +217,22 @@ impl TraceWriter {
         self.out.write_all(bytes).map_err(|e| BadInput::io(&self.place, e))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A frame takes 24 bytes and its payload, so two blocks that begin one byte apart overlap.
+    #[test]
+    fn an_index_whose_blocks_overlap_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.slt");
+        let mut writer = TraceWriter::create(&path, Kind::Page, 4096, Codec::Stored).unwrap();
+        writer.accesses(&[Access::new(0, Op::Read)]).unwrap();
+        writer.flush_block().unwrap();
+        writer.events.push(writer.events[0] + 1);
+        writer.finish(Meta::default(), &PageTable::default()).unwrap();
+        let refusal = Trace::open(&path).err().unwrap().to_string();
+        assert!(refusal.contains("frames that overlap"), "{refusal}");
+    }
+}

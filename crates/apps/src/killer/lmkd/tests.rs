@@ -226,3 +226,11 @@ fn nothing_is_killed_while_nobody_reclaims_and_nothing_refaults() {
     let found = [at(0, 32, 0), at(0, 32, 0), at(0, 32, 4), at(0, 32, 4), at(1, 32, 4), at(1, 32, 4)];
     assert_eq!(found, [Some(701), None, Some(701), None, Some(701), None]);
 }
+
+#[test]
+fn with_little_swap_thrashing_counts_from_above_its_limit_too() {
+    // Nobody reclaims directly and memory is not low, so only swap that is low makes thrashing
+    // count: 100 % of 100,004 kB are not above the limit.
+    let of = |file_refaults_kb| look(&old(), Pressure { file_refaults_kb, swap_free_kb: 9_999, ..CALM });
+    assert_eq!((of(100_004), of(101_005)), (None, Some(201)));
+}

@@ -168,3 +168,23 @@ proptest! {
         }
     }
 }
+
+/// `check` is what the tests above rely on: it finds each kind of contradiction that is made here.
+#[test]
+fn contradictions_are_found() {
+    let built = || {
+        let mut m = Machine::new("spo-clock", &[Class::Anonymous; 8], 4);
+        (0..6).for_each(|page| m.access(page, Op::Read));
+        m
+    };
+    let m = built();
+    assert_eq!(m.policy.as_dyn().check(&m.pages), Ok(()));
+    // A page is in a ring and not in memory, or the reverse.
+    let mut lost = built();
+    let resident = (0..8).find(|page| lost.pages.is_resident(*page)).unwrap();
+    lost.pages.clear(resident, RESIDENT);
+    assert!(lost.policy.as_dyn().check(&lost.pages).unwrap_err().contains("is linked: true, resident: false"));
+    let mut strange = built();
+    strange.pages.set(7, RESIDENT);
+    assert!(strange.policy.as_dyn().check(&strange.pages).unwrap_err().contains("page 7 is linked: false, resident: true"));
+}

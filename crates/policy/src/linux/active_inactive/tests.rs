@@ -187,3 +187,34 @@ fn a_direct_reclaimer_of_6_12_finishes_its_pass() {
     let evicted = std::iter::from_fn(|| Some(linux.reclaim_once()).filter(|pages| *pages > 0)).sum::<usize>();
     assert_eq!((evicted, linux.scanned()), (62, 78 + 64));
 }
+
+#[test]
+fn by_the_rules_of_3_4_only_files_are_scanned_while_swap_is_full() {
+    // Three anonymous pages are active and three of files inactive. The scan spares each file once,
+    // for the use that its fault was, then 2 leaves for 11 and 5 for 14.
+    let mut linux = Plain::new("active-inactive:kernel=3.4", 30, 6);
+    linux.faults(&[0, 3, 6, 2, 5, 8]);
+    linux.set_swappable(false);
+    linux.faults(&[11, 14]);
+    assert_eq!((linux.resident(), lists(&linux)[0]), (vec![0, 3, 6, 8, 11, 14], 3.0));
+}
+
+#[test]
+fn a_refault_in_6_12_ages_active_pages_once_the_statistics_are_flushed() {
+    // 0 leaves for 12 after one look at 0, 3, 6 and 9 each; 3 is used, so it is activated, and 6
+    // leaves for 15.
+    let mut linux = Plain::new("active-inactive:kernel=6.12", 30, 4);
+    linux.faults(&[0, 3, 6, 9, 12, 3, 15]);
+    assert_eq!((linux.resident(), lists(&linux)), (vec![3, 9, 12, 15], [1.0, 3.0, 0.0, 0.0]));
+    // The refault of 6 has a distance of 1 and one page is active, so 6 is activated; 9 leaves.
+    linux.flush_statistics();
+    linux.faults(&[6]);
+    assert_eq!((linux.resident(), lists(&linux)), (vec![3, 6, 12, 15], [2.0, 2.0, 0.0, 0.0]));
+    // Two inactive pages are enough for two active ones. A reclaimer ages them nevertheless if it
+    // knows of the refault: at priority 0 it spares 12 and 15, deactivates 3 and 6, and begins
+    // again; 12 leaves for 18.
+    linux.flush_statistics();
+    linux.begin_reclaim(Reclaimer::Group);
+    linux.faults(&[18]);
+    assert_eq!((linux.resident(), lists(&linux)), (vec![3, 6, 15, 18], [0.0, 4.0, 0.0, 0.0]));
+}
