@@ -4,7 +4,7 @@
 
 use crate::counters::now_ns;
 use std::fs::{self, File, OpenOptions};
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use swaplab_vocab::{BadInput, Result};
 
@@ -22,10 +22,13 @@ pub struct DirectReclaim {
     since_ns: Option<u64>,
 }
 
+fn bad(path: &str) -> impl FnOnce(io::Error) -> BadInput + '_ {
+    move |error| BadInput::io(path, error)
+}
+
 impl DirectReclaim {
     /// Switch the tracepoints on, with the clock of [`now_ns`].
     pub fn trace() -> Result<DirectReclaim> {
-        let bad = |path: &str| move |error| BadInput::io(path, error);
         fs::create_dir_all(TRACE).map_err(bad(TRACE))?;
         for (name, value) in
             [("trace_clock", "mono"), (&format!("events/vmscan/{BEGIN}/enable"), "1"), (&format!("events/vmscan/{END}/enable"), "1")]
