@@ -44,13 +44,14 @@ pub fn make(plan: &Plan) -> Result<Vec<Group>> {
 
 const SYSTEM: &str = "system";
 
-/// Enable controllers for the groups in `group`: processor and I/O if this kernel has them, and
-/// memory if `memory` is set.
+/// Enable controllers for the groups in `group`: that of the processor if this kernel has it, and
+/// memory if `memory` is set. The controller of I/O would enable that of memory as well
+/// (`depends_on` of `io_cgrp_subsys`, block/blk-cgroup.c), and stalls are counted without it.
 fn control(group: &Path, memory: bool) -> Result<()> {
     let available = fs::read_to_string(group.join("cgroup.controllers")).unwrap_or_default();
-    let others = ["cpu", "io"].into_iter().filter(|name| available.split_whitespace().any(|word| word == *name));
-    let controllers = memory.then_some("memory").into_iter().chain(others);
-    write(&group.join("cgroup.subtree_control"), &controllers.map(|name| format!("+{name}")).collect::<Vec<_>>().join(" "))
+    let cpu = available.split_whitespace().any(|name| name == "cpu").then_some("+cpu");
+    let controllers: Vec<&str> = memory.then_some("+memory").into_iter().chain(cpu).collect();
+    write(&group.join("cgroup.subtree_control"), &controllers.join(" "))
 }
 
 /// Move the calling process into its app's group or, without a name, into the system process's.
