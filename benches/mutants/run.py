@@ -95,7 +95,7 @@ def outcomes(drawn: list[Mutant], timeout: int) -> dict[str, str]:
     files = {mutant.name.partition(":")[0] for mutant in drawn}
     with tempfile.TemporaryDirectory() as folder:
         command = ["cargo", "mutants", "-p", f"swaplab-{drawn[0].crate}", "--output", folder, "--timeout", str(timeout)]
-        command += ["--no-shuffle", "--in-place"]
+        command += ["--no-shuffle", "--in-place", "--jobserver=false"]
         for mutant in drawn:
             command += ["--re", f"^{re.escape(mutant.name)}$"]
         for path in sorted(files):

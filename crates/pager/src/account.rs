@@ -142,3 +142,59 @@ pub fn look(pid: u32, stats: &[u8]) -> std::result::Result<Account, String> {
     let unmanaged = count_outside(&mut map, counted.into_iter()).map_err(failed)?;
     Ok(Account { managed: managed * PAGE, unmanaged: unmanaged * PAGE, anonymous: anonymous_pages(statm) * PAGE })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The second number of a `statm` file is resident memory, the third what of it is shared or of
+    /// files.
+    #[test]
+    fn anonymous_pages_are_resident_and_not_shared() {
+        let pages = |text: &str| {
+            let file = rustix::fs::memfd_create(c"statm", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+            rustix::io::write(&file, text.as_bytes()).unwrap();
+            anonymous_pages(file)
+        };
+        assert_eq!([pages("900 70 30 1 0 5 0\n"), pages("900 30 70 1 0 5 0\n"), pages("900 70"), pages("")], [40, 0, 70, 0]);
+    }
+
+    #[test]
+    fn peaks_stay_when_memory_shrinks() {
+        let stats = Stats::new();
+        note(&stats, 5, Unmanaged { all: 9, code: 2, own: 3 }, 14);
+        note(&stats, 4, Unmanaged { all: 10, code: 1, own: 6 }, 13);
+        let counters = stats.read();
+        let pages = |name: &str| counters.iter().find(|(known, _)| *known == name).unwrap().1 as usize / PAGE;
+        assert_eq!(["dram_bytes", "unmanaged_bytes", "code_bytes", "own_bytes", "anonymous_bytes"].map(pages), [4, 10, 1, 6, 13]);
+        assert_eq!(["dram_peak_bytes", "unmanaged_peak_bytes", "anonymous_peak_bytes"].map(pages), [5, 10, 14]);
+    }
+
+    /// Of this process: the account of a list with one range of memory, of which three pages are
+    /// written.
+    #[test]
+    fn listed_ranges_are_managed_and_all_else_is_not() {
+        let range = memory::reserve(8 * PAGE).map(|start| start..start + 8 * PAGE).unwrap();
+        // SAFETY: reserved above, and used here alone.
+        unsafe { memory::protect(range.clone(), memory::READ_WRITE) }.unwrap();
+        memory::no_huge_pages(range.clone());
+        for page in [1, 2, 6] {
+            // SAFETY: inside the range, which is writable.
+            unsafe { std::ptr::write_volatile((range.start + page * PAGE) as *mut u8, 1) };
+        }
+        // The file of counters is a page of counters, then pairs of first page and end; empty pairs
+        // are unused.
+        let list = [[0, 0], [range.start / PAGE + 5, range.end / PAGE], [range.start / PAGE, range.start / PAGE + 5]];
+        let stats: Vec<u8> =
+            std::iter::repeat_n(0, PAGE).chain(list.iter().flatten().flat_map(|word| (*word as u64).to_le_bytes())).collect();
+        match look(std::process::id(), &stats) {
+            Ok(account) => {
+                assert_eq!(account.managed, 3 * PAGE);
+                assert!(account.unmanaged >= PAGE && account.anonymous >= PAGE, "{} {}", account.unmanaged, account.anonymous);
+            }
+            Err(missing) => eprintln!("skipped: {missing}"),
+        }
+        // SAFETY: nobody uses it any more.
+        unsafe { memory::unmap(range) }.unwrap();
+    }
+}

@@ -125,3 +125,62 @@ pub const LEAST_STORE: usize = 1 << 30;
 /// The default directory of the flash file: the usual place of temporary files that are too large
 /// for memory.
 pub const FLASH_DIRECTORY: &str = "/var/tmp";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(scheme: &str, budget_bytes: usize, store_bytes: Option<usize>) -> Config {
+        Config {
+            budget_bytes,
+            scheme: parse_scheme(scheme).unwrap(),
+            policy: PolicySpec::parse("fifo").unwrap(),
+            place: Place::default(),
+            flash: FLASH_DIRECTORY.into(),
+            medium: Medium::default(),
+            range_bytes: 1 << 30,
+            store_bytes,
+            record: None,
+            protect: true,
+            started: |_| (),
+        }
+    }
+
+    #[test]
+    fn an_eighth_of_the_budget_or_64_pages_are_kept_free() {
+        // 8 MiB are 2,048 pages, of which an eighth is 256; the least budget has 256.
+        assert_eq!([8 << 20, LEAST_BUDGET].map(|bytes| config("zram", bytes, None).frames()), [1792, 192]);
+    }
+
+    #[test]
+    fn the_size_of_the_store_is_the_schemes_capacity_unless_that_is_given() {
+        let limit = |scheme: &str, bytes| config(scheme, 8 << 20, bytes).sized_scheme().unwrap().params.text("limit").to_string();
+        assert_eq!(limit("zram", Some(8 << 20)), "2048p");
+        assert_eq!([limit("zram:limit=3p", Some(8 << 20)), limit("zram", None)], ["3p", "unlimited"]);
+    }
+
+    #[test]
+    fn schemes_that_the_pager_cannot_perform_are_refused() {
+        let refusal = |text| parse_scheme(text).err().unwrap().to_string();
+        assert!(refusal("tiered").contains("'tiered' is not supported by the pager; expected one of: "), "{}", refusal("tiered"));
+        assert!(!refusal("tiered").split("one of:").nth(1).unwrap().contains("tiered"));
+        assert!(refusal("zram:algorithm=lzo-rle").contains("expected algorithm=lz4 or algorithm=zstd"));
+    }
+
+    #[test]
+    fn schemes_use_the_media_that_they_name() {
+        let media = |text| parse_scheme(text).map(|scheme| (uses_nvm(&scheme), uses_flash(&scheme))).unwrap();
+        assert_eq!(
+            [media("nvm-direct"), media("nvm-copy"), media("flash"), media("zram")],
+            [(true, false), (true, false), (false, true), (false, false)]
+        );
+    }
+
+    #[test]
+    fn a_place_is_memory_a_node_or_a_directory() {
+        assert_eq!(Place::parse("").unwrap(), Place::Memory);
+        assert_eq!(Place::parse("node:12").unwrap(), Place::Node(12));
+        assert_eq!(Place::parse("/mnt/nvm").unwrap(), Place::Directory("/mnt/nvm".into()));
+        assert!(Place::parse("node:x").unwrap_err().to_string().contains("'node:x' is not a NUMA node"));
+    }
+}

@@ -184,6 +184,31 @@ mod tests {
     }
 
     #[test]
+    fn managed_and_fillable_pages_are_counted() {
+        let mut spans = Spans::new(64, 16..48, Shown::nowhere());
+        let counts = |spans: &Spans| (spans.managed(), spans.fillable());
+        spans.set(16..20, managed(READ_WRITE, false));
+        assert_eq!(counts(&spans), (4, 4));
+        // Two of the four become inaccessible, and two more are mapped without access.
+        spans.set(18..22, managed(0, false));
+        assert_eq!(counts(&spans), (6, 2));
+        // Of 17 and 18 one was accessible.
+        spans.set(17..19, Span::Free);
+        assert_eq!(counts(&spans), (4, 1));
+        spans.set(30..30, managed(READ_WRITE, false));
+        spans.set(40..43, managed(READ_WRITE | EXECUTE, false));
+        assert_eq!(counts(&spans), (7, 1));
+        assert_eq!((spans.at(17), spans.at(16).prot(), spans.at(42).prot()), (Span::Free, READ_WRITE, READ_WRITE | EXECUTE));
+        assert_eq!((spans.end(), spans.reserved().clone(), addresses(&(2..3))), (64, 16..48, 2 * PAGE..3 * PAGE));
+    }
+
+    #[test]
+    fn memory_with_a_protection_key_is_not_evictable() {
+        let keyed = Span::Managed(Attributes { prot: READ_WRITE, keyed: true, ..Attributes::default() });
+        assert!(keyed.counts() && !keyed.evictable());
+    }
+
+    #[test]
     fn code_does_not_count_and_locked_or_inaccessible_memory_is_not_evictable() {
         let code = managed(READ_WRITE | EXECUTE, false);
         let (open, read, closed, locked) = (managed(READ_WRITE, false), managed(1, false), managed(0, false), managed(READ_WRITE, true));

@@ -158,3 +158,54 @@ unsafe impl<const CODE: Opcode, T> rustix::ioctl::Ioctl for Counted<'_, CODE, T>
         Ok(value as usize)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::memory;
+
+    #[test]
+    fn the_place_of_a_run_follows_from_its_categories() {
+        let run = |categories| Run { start: 2 * PAGE as u64, end: 5 * PAGE as u64, categories };
+        assert_eq!((run(PRESENT).pages(), run(PRESENT).bytes()), (2..5, 2 * PAGE..5 * PAGE));
+        let categories = [PRESENT, PRESENT | FILE, PRESENT | ZERO, PRESENT | FILE | ZERO, SWAPPED, SWAPPED | FILE, 0];
+        let places = [Where::Dram, Where::File, Where::Zero, Where::Zero, Where::Swapped, Where::Swapped, Where::Swapped];
+        assert_eq!(categories.map(|bits| run(bits).place()), places);
+    }
+
+    /// Every second of 6,000 pages was written, more runs than one call of the kernel returns.
+    #[test]
+    fn a_scan_shows_each_written_page_once() {
+        let mut map = match PageMap::open() {
+            Ok(map) => map,
+            Err(missing) => return eprintln!("skipped: {missing}"),
+        };
+        let (pages, start) = (6_000, memory::reserve(6_000 * PAGE).unwrap());
+        let range = start..start + pages * PAGE;
+        // SAFETY: reserved above, and used here alone.
+        unsafe { memory::protect(range.clone(), memory::READ_WRITE) }.unwrap();
+        memory::no_huge_pages(range.clone());
+        for page in (0..pages).step_by(2) {
+            // SAFETY: inside the range, which is writable.
+            unsafe { std::ptr::write_volatile((start + page * PAGE) as *mut u8, 1) };
+        }
+        let written: Vec<usize> = (0..pages).step_by(2).map(|page| start / PAGE + page).collect();
+        assert!(written.len() > map.runs.len());
+        let mut seen = Vec::new();
+        map.scan_dram(range.clone(), |run| seen.extend(run.pages())).unwrap();
+        assert!(seen == written, "{} pages in DRAM, not {}", seen.len(), written.len());
+        // A read of an untouched page maps the page of zeros, which takes no memory of its own.
+        // SAFETY: as above.
+        unsafe { std::ptr::read_volatile((start + PAGE) as *const u8) };
+        let (mut dram, mut zero) = (0, Vec::new());
+        map.scan(range.clone(), |run| match run.place() {
+            Where::Dram => dram += run.pages().len(),
+            Where::Zero => zero.extend(run.pages()),
+            other => panic!("{other:?}"),
+        })
+        .unwrap();
+        assert_eq!((dram, zero), (written.len(), vec![start / PAGE + 1]));
+        // SAFETY: nobody uses it any more.
+        unsafe { memory::unmap(range) }.unwrap();
+    }
+}

@@ -6,6 +6,8 @@
 //! window to close, and the pager needs the lock to close it.
 
 mod calls;
+#[cfg(test)]
+mod tests;
 
 use crate::frames::Frames;
 use crate::kernel::memory::{self, Prot};

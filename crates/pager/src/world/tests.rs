@@ -1,0 +1,55 @@
+//! Cases worked by hand.
+
+use super::*;
+
+#[test]
+fn homes_are_numbered_from_1_and_reused() {
+    let mut homes = Homes { next: 0, free: Vec::new(), frozen: Vec::new(), limit: 2, reserved: false };
+    assert_eq!([homes.take(), homes.take(), homes.take()], [Some(1), Some(2), None]);
+    homes.free.push(1);
+    assert_eq!([homes.take(), homes.take()], [Some(1), None]);
+}
+
+#[test]
+fn slots_of_a_chunk_follow_one_another_in_its_home() {
+    // SAFETY: zero is a u32.
+    let mut home: Sparse<u32> = unsafe { Sparse::new(PAGES / CHUNK) }.unwrap();
+    (home[0], home[1]) = (3, 1);
+    assert_eq!([0, 5, CHUNK, CHUNK + 2].map(|page| World::slot(&home, page)), [2 * CHUNK, 2 * CHUNK + 5, 0, 2]);
+}
+
+#[test]
+fn forgotten_pages_are_forgotten_by_the_policy_and_empty_ranges_have_no_state() {
+    static STATS: Stats = Stats::new();
+    let mut world = World::new(64, 8, &STATS).unwrap();
+    assert!(world.unpaged() && !world.outgrown());
+    let start = world.spans.reserved().start;
+    let open = Span::Managed(crate::spans::Attributes { prot: memory::READ_WRITE, ..Default::default() });
+    world.spans.set(start..start + 9, open);
+    assert!(world.outgrown() && world.managed_bytes() == 9 * PAGE);
+    assert_eq!(world.protection(&(start..start + 9)), Some(memory::READ_WRITE));
+    assert_eq!([start..start + 10, start + 9..start + 10].map(|range| world.protection(&range)), [None, None]);
+    assert!(!world.is_foreign(&(start - 1..start + 1)) && world.is_foreign(&(0..16)));
+    let policy = swaplab_policy::PolicySpec::parse("fifo").unwrap();
+    let costs = swaplab_policy::Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 };
+    world.frames = Some(Frames::new(policy, 8, costs).unwrap());
+    assert!(!world.unpaged());
+    let mut victims = Vec::new();
+    for page in start..start + 4 {
+        world.frames().arrive(page, 0, &mut victims);
+        world.state[page] = KNOWN | REMEMBERED | PAGED | SEEN;
+    }
+    world.forget(start + 1..start + 3);
+    assert_eq!((world.frames().resident_count(), victims.len()), (2, 0));
+    assert_eq!(
+        [start, start + 1, start + 2].map(|page| world.state[page]),
+        [KNOWN | REMEMBERED | PAGED | SEEN, PAGED | SEEN, PAGED | SEEN]
+    );
+    world.gates.set(start..start + 4, Gate::Open);
+    world.empty(start..start + 3);
+    assert_eq!(
+        (world.frames().resident_count(), [start, start + 3].map(|page| world.state[page])),
+        (1, [0, KNOWN | REMEMBERED | PAGED | SEEN])
+    );
+    assert_eq!([start, start + 3].map(|page| world.gates.at(page)), [Gate::Unseen, Gate::Open]);
+}
