@@ -108,8 +108,8 @@ impl Slots {
     }
 
     /// Reserve an aligned run of free slots for the `count` pages from `first` on: in the cluster
-    /// of the run before, then in a completely free cluster, then in any (`cluster_alloc_swap_entry`).
-    /// `count` divides the size of a cluster.
+    /// of the run before, then in a completely free one, then in any. `count` divides the size of a
+    /// cluster.
     pub fn reserve_run(&mut self, first: PageId, count: u32) -> bool {
         let (width, slots) = (count as usize, self.owners.len());
         let found = self.free_run(self.next_run, self.next_run.next_multiple_of(CLUSTER), width).or_else(|| {

@@ -114,7 +114,8 @@ impl Store {
     }
 
     /// Compress the content of `slot`, which is that of `page`, again by `algorithm`. The result is
-    /// kept if it has at most `most` bytes and takes less of the pool; returns the bytes saved then.
+    /// kept if it has at most `most` bytes and takes less of the pool. Returns the bytes saved
+    /// then.
     pub fn recompress(&mut self, page: PageId, slot: Slot, algorithm: Algorithm, most: u32, out: &mut Transfers) -> Option<u32> {
         self.get(page, slot, out);
         out.cpu(page, Work::Compress(algorithm));

@@ -132,9 +132,9 @@ mod tests {
         assert_eq!((0..=BACKOFF).filter(|_| kswapd.may_wake()).count(), 1);
     }
 
-    /// A core of a quarter of the speed takes 400 ns for work of 100 ns. Beside 900 ns of other work
-    /// on the big core that is 1300 ns in all. At a tenth of the power, it takes as much energy as
-    /// 40 ns on the big core.
+    /// A core of a quarter of the speed takes 400 ns for work of 100 ns. Beside 900 ns of other
+    /// work on the big core that is 1300 ns in all. At a tenth of the power, it takes as much
+    /// energy as 40 ns on the big core.
     #[test]
     fn work_takes_longer_on_a_slower_core() {
         let mut kswapd = Kswapd::new(false, (0.25, 0.1));

@@ -204,3 +204,35 @@ fn kswapds_core_decides_who_waits_for_it() {
         assert!((counted - expected).abs() < 1e-6 * expected, "{counted} and {expected}");
     }
 }
+
+/// With a pool outside of the frames recompression changes no eviction: it makes the pool smaller,
+/// for more processor time. The document has its counts.
+#[test]
+fn recompression_trades_processor_time_for_a_smaller_pool() {
+    let row = |options: &str| {
+        let mut experiment = small(vec![design("s", &format!("zram:size=64MiB{options}"), "none")]);
+        experiment.machine.pool_in_dram = false;
+        rows_of(&experiment, 1).remove(0)
+    };
+    let [once, twice] = ["", ",recompress=zstd,recompress_every=60,recompress_idle=60,recompress_threshold=0"].map(row);
+    assert!(twice.time.cpu_swap_ns > once.time.cpu_swap_ns, "{:?} and {:?}", twice.time, once.time);
+    let [once, twice] = [once, twice].map(|row| row.phone.unwrap().scheme_gauges);
+    assert!(twice["pool_bytes"] < 0.9 * once["pool_bytes"], "{twice:?} and {once:?}");
+    assert!(twice["recompressed_pages"] > 0.0 && twice["recompression_saved_bytes"] > 0.0 && !once.contains_key("recompressed_pages"));
+}
+
+/// Large folios make fewer faults. Each that is swapped in was swapped out, and the document has
+/// their counts.
+#[test]
+fn large_folios_make_fewer_faults() {
+    let row = |mthp: Option<&str>| {
+        let mut experiment = small(vec![design("s", "zram:size=64MiB", "none")]);
+        experiment.machine.kernel.mthp = mthp.map(|size| swaplab_experiment::Size::parse(size).unwrap());
+        rows_of(&experiment, 1).remove(0)
+    };
+    let [without, with] = [None, Some("64KiB")].map(row);
+    assert!(with.paging.faults < without.paging.faults, "{:?} and {:?}", with.paging, without.paging);
+    let folios = with.phone.unwrap().large_folios.unwrap();
+    assert!(folios.allocated > 0.0 && folios.swapped_in > 0.0 && folios.swapped_out >= folios.swapped_in, "{folios:?}");
+    assert!(without.phone.unwrap().large_folios.is_none());
+}
