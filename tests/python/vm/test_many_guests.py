@@ -176,6 +176,26 @@ def test_the_guest_has_the_experiment_s_settings(file: Path) -> None:
     assert 1.5 < median(ratios) < 2.2, "prices double; instructions of the driver itself do not"
 
 
+def test_apps_have_lists_of_their_own_only_with_groups(file: Path) -> None:
+    """MGLRU's generations are those of the group to which an app's pages are charged. Without groups
+    it is the root group, whose lists have the pages of all apps in memory, and every swap-in that
+    follows a swap-out counts as a refault.
+    """
+    groups = ("false", "true")
+    of_all, of_one, lists = outcomes(
+        *(experiments.parse(file.read_text(), "x.toml", ["run.vm.mglru=true", f"run.vm.app_groups={choice}"]) for choice in groups),
+        experiments.parse(file.read_text(), "x.toml", ["run.vm.mglru=false", "design.1.killer=off"]),
+    )
+
+    def listed(outcome: guest.Outcome) -> list[int]:
+        """Bytes of the pages in the generations after each visit from the third on."""
+        return [4096 * sum(anon + file for _, anon, file in visit.generations) for visit in outcome.visits[2:]]
+
+    assert min(listed(of_all)) > 80 * MIB and 8 * MIB < max(listed(of_one)) < 60 * MIB, (listed(of_all), listed(of_one))
+    swap_ins, refaults = (sum(visit.kernel.get(name, 0) for visit in lists.visits) for name in ("pswpin", "workingset_refault_anon"))
+    assert refaults > 0.95 * swap_ins > 0.95 * 1024, (refaults, swap_ins)
+
+
 def fastest_reads(outcome: guest.Outcome) -> dict[str, int]:
     """Return the shortest time of a read of each size, in ns of the guest's clock."""
     found: dict[str, int] = {}
