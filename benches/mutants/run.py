@@ -144,6 +144,10 @@ def report(store: dict[str, dict[str, str]]) -> str:
     return "\n".join([*lines, "", "Missed:", "", *(f"- `{key}`" for key in missed), ""])
 
 
+def load() -> dict[str, dict[str, str]]:
+    return json.loads(STORE.read_text()) if STORE.exists() else {}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--crates", nargs="+", choices=CRATES, default=CRATES)
@@ -153,19 +157,21 @@ def main() -> None:
     arguments = parser.parse_args()
     if subprocess.run(["cargo", "mutants", "--version"], capture_output=True).returncode:
         sys.exit("cargo-mutants is missing: cargo install cargo-mutants --locked")
-    store: dict[str, dict[str, str]] = json.loads(STORE.read_text()) if STORE.exists() else {}
     for crate in arguments.crates:
-        tried, all_of_it = store.setdefault(crate, {}), mutants(crate)
+        tried, all_of_it = load().get(crate, {}), mutants(crate)
         known = {mutant.key for mutant in all_of_it}
-        store[crate] = tried = {key: outcome for key, outcome in tried.items() if key in known}
+        tried = {key: outcome for key, outcome in tried.items() if key in known}
         wanted = "missed" if arguments.again else None
-        drawn = [mutant for mutant in all_of_it if tried.get(mutant.key) == wanted][: arguments.sample]
+        drawn = [mutant for mutant in all_of_it if tried.get(mutant.key) == wanted and mutant.key not in equivalents()]
+        drawn = drawn[: arguments.sample]
         if drawn:
             found = outcomes(drawn, all_of_it, arguments.timeout)
             tried |= {key: "mended" if arguments.again and outcome == "caught" else outcome for key, outcome in found.items()}
+            # Read anew: another run may have tested another crate meanwhile.
+            store = load() | {crate: tried}
             STORE.write_text(json.dumps({name: dict(sorted(store[name].items())) for name in CRATES if name in store}, indent=1) + "\n")
         print(crate, dict(Counter(tried.values())), flush=True)
-    (HERE / "RESULTS.md").write_text(report(store))
+    (HERE / "RESULTS.md").write_text(report(load()))
 
 
 if __name__ == "__main__":
