@@ -72,8 +72,8 @@ def mutants(crate: str) -> list[Mutant]:
 
 
 def update_copy() -> None:
-    """Make the copy equal to the tree. Files that are equal keep their times, so that cargo compiles
-    only what has changed.
+    """Make the copy equal to the tree. Files that are equal keep their times, so that cargo
+    compiles only what has changed.
     """
     listed = subprocess.run(["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True)
     wanted = {name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()}
