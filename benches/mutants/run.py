@@ -72,8 +72,8 @@ def mutants(crate: str) -> list[Mutant]:
 
 
 def update_copy() -> None:
-    """Make the copy equal to the tree. Files that are equal keep their times, so that cargo compiles
-    only what has changed.
+    """Make the copy equal to the tree. Files that are equal keep their times, so that cargo
+    compiles only what has changed.
     """
     listed = subprocess.run(["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True)
     wanted = {name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()}
@@ -87,31 +87,32 @@ def update_copy() -> None:
             shutil.copy(ROOT / name, to)
 
 
-def outcomes(drawn: list[Mutant], timeout: int) -> dict[str, str]:
+def outcomes(drawn: list[Mutant], crate_mutants: list[Mutant], timeout: int) -> dict[str, str]:
     """Test the mutants and return their outcomes by key. The tests must first pass without a
     mutant.
     """
     by_name = {mutant.name: mutant.key for mutant in drawn}
-    files = {mutant.name.partition(":")[0] for mutant in drawn}
+    crate, files = drawn[0].crate, {mutant.name.partition(":")[0] for mutant in drawn}
     with tempfile.TemporaryDirectory() as folder:
-        command = ["cargo", "mutants", "-p", f"swaplab-{drawn[0].crate}", "--output", folder, "--timeout", str(timeout)]
+        results = Path(folder) / "mutants.out"
+        # cargo-mutants 27 ignores `--re` for omitted fields of a struct. It skips every mutant that
+        # an earlier run has caught, and is told so of all that were not drawn.
+        results.mkdir()
+        (results / "caught.txt").write_text("".join(f"{mutant.name}\n" for mutant in crate_mutants if mutant.name not in by_name))
+        command = ["cargo", "mutants", "-p", f"swaplab-{crate}", "--iterate", "--output", folder, "--timeout", str(timeout)]
         command += ["--no-shuffle", "--in-place", "--jobserver=false"]
-        for mutant in drawn:
-            command += ["--re", f"^{re.escape(mutant.name)}$"]
         for path in sorted(files):
             command += ["--file", path]
-        command += ["--", *TESTS[drawn[0].crate]]
+        command += ["--", *TESTS[crate]]
         update_copy()
         environment = os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target")}
         done = subprocess.run(command, cwd=COPY, env=environment, capture_output=True, text=True)
-        file = Path(folder) / "mutants.out" / "outcomes.json"
+        file = results / "outcomes.json"
         if done.returncode not in (0, 2, 3) or not file.exists():
             raise SystemExit(f"cargo mutants ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
         rows = json.loads(file.read_text())["outcomes"]
-    # cargo-mutants 27 ignores `--re` for omitted fields of a struct, so mutants that were not drawn
-    # are dropped.
     tried = {row["scenario"]["Mutant"]["name"]: OUTCOMES[row["summary"]] for row in rows if isinstance(row["scenario"], dict)}
-    return {by_name[name]: outcome for name, outcome in tried.items() if name in by_name}
+    return {by_name[name]: outcome for name, outcome in tried.items()}
 
 
 def wilson(hits: int, tries: int, z: float = 1.96) -> tuple[float, float]:
@@ -123,7 +124,7 @@ def wilson(hits: int, tries: int, z: float = 1.96) -> tuple[float, float]:
 
 def equivalents() -> set[str]:
     """The mutants of `equivalent.md`: they change no result, so no test can detect them."""
-    return set(re.findall(r"^\| `(.+?)` \|", (HERE / "equivalent.md").read_text(), re.MULTILINE))
+    return set(re.findall(r"^\| `(.+?)` \| ", (HERE / "equivalent.md").read_text(), re.MULTILINE))
 
 
 def report(store: dict[str, dict[str, str]]) -> str:
@@ -143,6 +144,10 @@ def report(store: dict[str, dict[str, str]]) -> str:
     return "\n".join([*lines, "", "Missed:", "", *(f"- `{key}`" for key in missed), ""])
 
 
+def load() -> dict[str, dict[str, str]]:
+    return json.loads(STORE.read_text()) if STORE.exists() else {}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--crates", nargs="+", choices=CRATES, default=CRATES)
@@ -152,19 +157,21 @@ def main() -> None:
     arguments = parser.parse_args()
     if subprocess.run(["cargo", "mutants", "--version"], capture_output=True).returncode:
         sys.exit("cargo-mutants is missing: cargo install cargo-mutants --locked")
-    store: dict[str, dict[str, str]] = json.loads(STORE.read_text()) if STORE.exists() else {}
     for crate in arguments.crates:
-        tried, all_of_it = store.setdefault(crate, {}), mutants(crate)
+        tried, all_of_it = load().get(crate, {}), mutants(crate)
         known = {mutant.key for mutant in all_of_it}
-        store[crate] = tried = {key: outcome for key, outcome in tried.items() if key in known}
+        tried = {key: outcome for key, outcome in tried.items() if key in known}
         wanted = "missed" if arguments.again else None
-        drawn = [mutant for mutant in all_of_it if tried.get(mutant.key) == wanted][: arguments.sample]
+        drawn = [mutant for mutant in all_of_it if tried.get(mutant.key) == wanted and mutant.key not in equivalents()]
+        drawn = drawn[: arguments.sample]
         if drawn:
-            found = outcomes(drawn, arguments.timeout)
+            found = outcomes(drawn, all_of_it, arguments.timeout)
             tried |= {key: "mended" if arguments.again and outcome == "caught" else outcome for key, outcome in found.items()}
+            # Read anew: another run may have tested another crate meanwhile.
+            store = load() | {crate: tried}
             STORE.write_text(json.dumps({name: dict(sorted(store[name].items())) for name in CRATES if name in store}, indent=1) + "\n")
         print(crate, dict(Counter(tried.values())), flush=True)
-    (HERE / "RESULTS.md").write_text(report(store))
+    (HERE / "RESULTS.md").write_text(report(load()))
 
 
 if __name__ == "__main__":

@@ -14,4 +14,4 @@ def test_each_test_that_runs_side_by_side_exists_in_a_file_whose_tests_run_alone
     for place, names in marks["SIDE_BY_SIDE"].items():
         assert place.startswith(marks["ALONE"]), place
         defined = set(re.findall(r"^def (test_\w+)", (ROOT / "tests" / place).read_text(), re.MULTILINE))
-        assert names <= defined and len(names) < len(defined), (place, names - defined)
+        assert names and names <= defined, (place, names - defined)

@@ -106,6 +106,18 @@ mod tests {
         assert_eq!(Memory::Bytes(10_000).pages(4096, 99).unwrap(), 2);
     }
 
+    /// 2^20 TiB are 2^60 bytes.
+    #[test]
+    fn the_least_and_the_largest_size() {
+        assert_eq!((Memory::parse("1p").unwrap(), Memory::parse("1B").unwrap()), (Memory::Pages(1), Memory::Bytes(1)));
+        assert_eq!(Memory::parse("1048575TiB").unwrap(), Memory::Bytes((1 << 60) - (1 << 40)));
+        let error = |text| Memory::parse(text).unwrap_err().to_string();
+        assert!(error("1048576TiB").contains("is too large: 2^60 or more"));
+        assert!(error("0.5B").contains("is less than one byte or page"));
+        assert!(error("1.5p").contains("is not a whole number of bytes or pages"));
+        assert_eq!(Memory::Bytes(4096).pages(4096, 9).unwrap(), 1);
+    }
+
     #[test]
     fn bad_sizes_are_refused_in_one_line() {
         for text in ["", "5", "x", "0%", "0p", "-3p", "5 parsecs", "1e9MiB", "0.3p", "9999999999999TiB"] {

@@ -56,5 +56,8 @@ mod tests {
         assert_eq!(nearest("lzo", ["lzo-rle", "lz4", "zstd"]), Some("lzo-rle"));
         assert_eq!(nearest("lz", ["lzo-rle", "lz4", "zstd"]), Some("lz4"));
         assert_eq!(distance("kitten", "sitting"), 3);
+        // Of six letters 1 + 6 / 3 may be wrong, whichever of the keys has six.
+        assert_eq!([nearest("abcxyz", ["abcdef"]), nearest("abwxyz", ["abcdef"])], [Some("abcdef"), None]);
+        assert_eq!([nearest("xbcde", ["abcdefgh"]), nearest("abcdefg", ["xbcd"])], [None, None]);
     }
 }
