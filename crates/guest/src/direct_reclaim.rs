@@ -25,16 +25,16 @@ pub struct DirectReclaim {
 impl DirectReclaim {
     /// Switch the tracepoints on, with the clock of [`now_ns`].
     pub fn trace() -> Result<DirectReclaim> {
-        let bad = |path: &str| move |error| BadInput::io(path, error);
-        fs::create_dir_all(TRACE).map_err(bad(TRACE))?;
+        fs::create_dir_all(TRACE).map_err(|error| BadInput::io(TRACE, error))?;
         for (name, value) in
             [("trace_clock", "mono"), (&format!("events/vmscan/{BEGIN}/enable"), "1"), (&format!("events/vmscan/{END}/enable"), "1")]
         {
             let path = format!("{TRACE}/{name}");
-            fs::write(&path, value).map_err(bad(&path))?;
+            fs::write(&path, value).map_err(|error| BadInput::io(&path, error))?;
         }
         let path = format!("{TRACE}/trace_pipe");
-        let pipe = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(&path).map_err(bad(&path))?;
+        let pipe = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(&path);
+        let pipe = pipe.map_err(|error| BadInput::io(path, error))?;
         Ok(DirectReclaim { pipe, rest: String::new(), since_ns: None })
     }
 

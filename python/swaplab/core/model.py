@@ -438,11 +438,18 @@ class KernelSettings(BaseModel):
     io_order: IoOrder = Field(default="reads-first")
     """How storage schedules reads and writes."""
     kswapd_core: KswapdCore = Field(default="own")
+    little_power: float = Field(default=0.051)
+    """Power of a little core that works relative to that of the app's. The default is that of a Pixel 6 at full clock, from the same
+    file: coefficient times frequency times the square of the voltage, 70 x 1803 MHz x 0.90625 V squared against 650 x 2802 MHz x
+    1.05625 V squared."""
     little_speed: float = Field(default=0.157)
     """Speed of a little core relative to the app's. The default is that of a Pixel 6: 250 DMIPS/MHz at 1803 MHz (Cortex-A55) against
     1024 at 2802 MHz (Cortex-X1), Linux, arch/arm64/boot/dts/exynos/google/gs101.dtsi."""
     max_request: str | None = Field(default=None)
     """Maximum size of a storage request, up to which writes of adjacent pages are merged; by default that of the scheme."""
+    mthp: str | None = Field(default=None)
+    """Size of large folios of anonymous memory (mTHP), which are allocated, swapped out and, from zram, swapped in as one. By default
+    there are none."""
     page_cluster: int | None = Field(default=None, ge=0)
     """`vm.page-cluster`: a swap-in reads 2^n pages; by default that of the measured machine or of the scheme."""
     policy: Spec = Field(default="active-inactive")
@@ -876,6 +883,24 @@ class KernelDetail(BaseModel):
 Kind = Literal["simulated", "virtual", "measured", "emulated"]
 
 
+class LargeFolios(BaseModel):
+    """Large folios of anonymous memory: allocated, swapped out and swapped in as one, and how often this failed."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_by_name=True)
+
+    allocated: float = Field(default=0.0)
+    allocation_fallbacks: float = Field(default=0.0)
+    """First touches that got a single page, because memory was low."""
+    swap_in_fallbacks: float = Field(default=0.0)
+    """Swap-ins of a single page of a folio, because memory was low."""
+    swap_out_fallbacks: float = Field(default=0.0)
+    """Folios that were split, because swap had no adjacent slots for them."""
+    swapped_in: float = Field(default=0.0)
+    swapped_out: float = Field(default=0.0)
+    unused_pages: float = Field(default=0.0)
+    """Pages that were swapped in with another page and evicted again without having been used."""
+
+
 class LaunchFigures(BaseModel):
     """Figures of launches. Counts are means over seeds."""
 
@@ -1062,6 +1087,8 @@ class PhoneDetail(BaseModel):
     cdf: Cdf = Field(default_factory=Cdf)
     daily: Daily = Field(default_factory=Daily)
     entry_lifetime_s: Lifetimes = Field(default_factory=Lifetimes)
+    large_folios: LargeFolios | None = Field(default=None)
+    """Large folios (mTHP), as means over the runs; null if the machine has none."""
     memory_was_tight: bool = Field(default=False)
     """Whether memory was ever tight: reclaim ran or an app was killed."""
     premise_built: bool = Field(default=False)
