@@ -4,7 +4,7 @@
 
 use crate::counters::now_ns;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read};
+use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use swaplab_vocab::{BadInput, Result};
 
@@ -22,22 +22,19 @@ pub struct DirectReclaim {
     since_ns: Option<u64>,
 }
 
-fn bad(path: &str) -> impl FnOnce(io::Error) -> BadInput + '_ {
-    move |error| BadInput::io(path, error)
-}
-
 impl DirectReclaim {
     /// Switch the tracepoints on, with the clock of [`now_ns`].
     pub fn trace() -> Result<DirectReclaim> {
-        fs::create_dir_all(TRACE).map_err(bad(TRACE))?;
+        fs::create_dir_all(TRACE).map_err(|error| BadInput::io(TRACE, error))?;
         for (name, value) in
             [("trace_clock", "mono"), (&format!("events/vmscan/{BEGIN}/enable"), "1"), (&format!("events/vmscan/{END}/enable"), "1")]
         {
             let path = format!("{TRACE}/{name}");
-            fs::write(&path, value).map_err(bad(&path))?;
+            fs::write(&path, value).map_err(|error| BadInput::io(&path, error))?;
         }
         let path = format!("{TRACE}/trace_pipe");
-        let pipe = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(&path).map_err(bad(&path))?;
+        let pipe = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(&path);
+        let pipe = pipe.map_err(|error| BadInput::io(path, error))?;
         Ok(DirectReclaim { pipe, rest: String::new(), since_ns: None })
     }
 
