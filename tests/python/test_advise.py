@@ -100,7 +100,7 @@ def test_only_swap_and_compaction_are_tried_if_memory_was_never_tight(tmp_path: 
     done = here("advise", file, "--columns", "time=when,app=package", "--draws", "3", *small())
     assert done.code == 0, done.err
     assert "memory was never tight" in done.out and "nothing is advised" in done.out
-    assert "the other 11 of 14 designs were not simulated" in done.out
+    assert "the other 12 of 15 designs were not simulated" in done.out
     assert "use_compaction" in done.out
     assert "ro.lmk.thrashing_limit" not in done.out and "over 3 draws of app sizes" in done.out
 
@@ -134,9 +134,9 @@ def test_an_interrupted_advice_is_about_the_designs_that_are_done(tmp_path: Path
     monkeypatch.setattr("swaplab.cli.advise.run", run)
     stop_after = 2
     done = here("advise", launches_of(tmp_path, 4), "--jobs", "1", "-o", tmp_path / "advice")
-    assert done.code == 130 and done.err == "swaplab: advise: stopped after 3 of 14 designs: nothing is known about the others\n"
-    assert "note: stopped after 3 of 14 designs" in done.out and "75%" not in done.out and groups[0] == ["now", "no swap"]
-    assert "stopped after 3 of 14 designs" in (tmp_path / "advice" / "report.html").read_text()
+    assert done.code == 130 and done.err == "swaplab: advise: stopped after 3 of 15 designs: nothing is known about the others\n"
+    assert "note: stopped after 3 of 15 designs" in done.out and "75%" not in done.out and groups[0] == ["now", "no swap"]
+    assert "stopped after 3 of 15 designs" in (tmp_path / "advice" / "report.html").read_text()
     groups.clear()
     stop_after = 0
     done = here("advise", launches_of(tmp_path, 4), "-o", tmp_path / "none")
