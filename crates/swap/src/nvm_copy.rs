@@ -3,8 +3,8 @@
 //! "disabled").
 //! Source: DR.Swap (Zhong et al. 2016), Section III-A.
 //! Deviations: after a swap-in a page keeps its slot until it is written, as in the kernel's swap
-//! cache. Under a page policy of Linux 4.15 or later (`Setup::bypasses_swap_cache`) the slot is free
-//! at once.
+//! cache. Under a page policy of Linux 4.15 or later (`Setup::bypasses_swap_cache`) the slot is
+//! free at once.
 //! Weakness: pages that are only read are copied too.
 
 use crate::area::{Area, SIZE};

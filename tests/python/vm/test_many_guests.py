@@ -177,9 +177,9 @@ def test_the_guest_has_the_experiment_s_settings(file: Path) -> None:
 
 
 def test_apps_have_lists_of_their_own_only_with_groups(file: Path) -> None:
-    """MGLRU's generations are those of the group to which an app's pages are charged. Without groups
-    it is the root group, whose lists have the pages of all apps in memory, and every swap-in that
-    follows a swap-out counts as a refault.
+    """MGLRU's generations are those of the group to which an app's pages are charged. Without
+    groups it is the root group, whose lists have the pages of all apps in memory, and every swap-in
+    that follows a swap-out counts as a refault.
     """
     groups = ("false", "true")
     of_all, of_one, lists = outcomes(
