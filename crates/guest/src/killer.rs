@@ -15,8 +15,8 @@ use std::time::Duration;
 use swaplab_apps::{Killer, Pressure, Watermark};
 
 /// Check memory every `poll_ms` until the machine is turned off: the apps' control group if it has
-/// a limit, otherwise the machine.
-pub fn watch(phone: &Mutex<Phone>, plan: &Plan, killer: &Killer) {
+/// a limit, otherwise the machine. `direct_reclaim` is for a killer that reads how long it lasts.
+pub fn watch(phone: &Mutex<Phone>, plan: &Plan, killer: &Killer, mut direct_reclaim: Option<DirectReclaim>) {
     if let Err(error) = sys::run_first() {
         eprintln!("swaplab-guest: {error}; the killer runs as an ordinary task");
     }
@@ -24,13 +24,6 @@ pub fn watch(phone: &Mutex<Phone>, plan: &Plan, killer: &Killer) {
         phone.killer_thread = Some(rustix::thread::gettid().as_raw_nonzero().get() as u32);
     }
     let (mut killer, mut stalls, mut last) = (killer.clone(), VecDeque::new(), None);
-    let mut direct_reclaim = None;
-    if killer.reads_direct_reclaim() {
-        match DirectReclaim::trace() {
-            Ok(trace) => direct_reclaim = Some(trace),
-            Err(error) => eprintln!("swaplab-guest: {error}; the killer does not see how long direct reclaim lasts"),
-        }
-    }
     loop {
         std::thread::sleep(Duration::from_secs_f64(killer.poll_ms / 1000.0));
         let direct_reclaim_ms = direct_reclaim.as_mut().map_or(0, DirectReclaim::duration_ms);

@@ -4,6 +4,7 @@
 use crate::cgroup::Group;
 use crate::compact;
 use crate::counters::{now_ns, Sample};
+use crate::direct_reclaim::DirectReclaim;
 use crate::killer;
 use crate::limited;
 use crate::phone::{Phone, Seen};
@@ -35,10 +36,15 @@ struct Gone;
 /// so.
 pub fn run(plan: &Plan, groups: Vec<Group>) -> Result<()> {
     let killer = plan.killer(proc::meminfo()["MemTotal"] / 1024)?;
+    let direct_reclaim = match &killer {
+        Some(killer) if killer.reads_direct_reclaim() => Some(DirectReclaim::trace()?),
+        _ => None,
+    };
     let phone = Mutex::new(Phone::new(plan, killer.as_ref().map(|killer| killer.victim).unwrap_or_default()));
     std::thread::scope(|scope| {
         if let Some(killer) = &killer {
-            scope.spawn(|| killer::watch(&phone, plan, killer));
+            let phone = &phone;
+            scope.spawn(move || killer::watch(phone, plan, killer, direct_reclaim));
         }
         if let Some(compaction) = &plan.compaction {
             scope.spawn(|| compact::watch(&phone, compaction));
