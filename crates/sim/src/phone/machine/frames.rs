@@ -153,4 +153,32 @@ impl Frames {
             None => Ok(()),
         }
     }
+
+    /// Have a use of the resident pages from `first` to `last` count for the other pages of the
+    /// folios at both ends. Those in between were all used themselves.
+    pub fn use_folios(&mut self, first: PageId, last: PageId) {
+        self.folios.used(first..last + 1);
+        let ends = [self.folios.of(first).map(|folio| folio.start..first), self.folios.of(last).map(|folio| last + 1..folio.end)];
+        for page in ends.into_iter().flatten().flatten() {
+            if self.pages.is_resident(page) {
+                self.policy.touch(page, Op::Read, &self.pages);
+            }
+        }
+    }
+
+    /// Release the other pages of the folio of the released `page`, which is then no folio any
+    /// more. Returns its pages, if it is in one.
+    pub fn release_folio(&mut self, page: PageId) -> Option<Range<PageId>> {
+        if self.folios.are_on() {
+            self.folios.counts.unused_pages += u64::from(std::mem::take(&mut self.folios.unused[page as usize]));
+        }
+        let folio = self.folios.of(page)?;
+        self.folios.set(page, false);
+        for other in folio.clone() {
+            if self.pages.is_resident(other) {
+                self.release(other);
+            }
+        }
+        Some(folio)
+    }
 }

@@ -1,14 +1,22 @@
-//! References of the running task: faults on anonymous pages and on file pages, cache lines of
-//! pages mapped in NVM, and writes to files.
+//! References of the running task: faults on anonymous pages, alone or with their large folio, and
+//! on file pages, cache lines of pages mapped in NVM, and writes to files.
 
 use super::fault::{self, Origin};
 use super::record::Stalls;
 use super::senders::{Outgoing, Sender};
 use super::stays::Freed;
 use super::{writes, Machine};
+use std::ops::Range;
 use swaplab_policy::{bits, Backing};
 use swaplab_swap::{Medium, Served};
 use swaplab_vocab::{Op, PageId};
+
+/// The pages that a fault brings in with its own.
+#[derive(Default)]
+pub struct Others {
+    folio: Range<PageId>,
+    in_swap: bool,
+}
 
 impl Machine {
     /// Refer to `page` as the running task.
@@ -158,5 +166,57 @@ impl Machine {
         (self.counts.fsyncs, self.counts.system_ns) = (self.counts.fsyncs + 1, self.counts.system_ns + done.cpu_ns);
         let journal = Outgoing::of(Medium::Flash, Sender::Journal, done.later_pages);
         self.clock.write_back.submit(&done.later, &journal, self.clock.now(), &self.prices);
+    }
+
+    /// What a fault on `page`, which is in no frame, brings in with it: the rest of a large folio
+    /// that was swapped out as one, or that does not exist yet.
+    pub fn others_of(&mut self, page: PageId) -> Others {
+        let Some(folio) = self.frames.folios.group(page, &self.apps.layout) else { return Others::default() };
+        let in_swap = self.frames.pages.bits(page) & bits::SLOT != 0;
+        let wanted = if in_swap { bits::SLOT } else { 0 };
+        let as_wanted = |page: PageId| self.frames.pages.bits(page) & (bits::RESIDENT | bits::SLOT | bits::MAPPED) == wanted;
+        let fits = folio.clone().all(as_wanted) && (!in_swap || self.swap.side.is_run(&folio));
+        self.frames.folios.set(page, false);
+        if !fits {
+            return Others::default();
+        }
+        let has_room = self.free() > self.frames.marks.low + folio.len();
+        let counts = &mut self.frames.folios.counts;
+        *match (in_swap, has_room) {
+            (true, true) => &mut counts.swapped_in,
+            (true, false) => &mut counts.swap_in_fallbacks,
+            (false, true) => &mut counts.allocated,
+            (false, false) => &mut counts.allocation_fallbacks,
+        } += 1;
+        match has_room {
+            true => Others { folio, in_swap },
+            false => Others::default(),
+        }
+    }
+
+    /// Bring in the pages that a fault on `page` brings in with it, after its own was served.
+    pub fn bring_in(&mut self, page: PageId, others: Others) {
+        let folio = others.folio;
+        for other in folio.clone().filter(|other| *other != page) {
+            // To get a frame, an app may have been killed, even the one that faults in background.
+            if self.apps.is_gone(page) {
+                return;
+            }
+            if others.in_swap {
+                self.frames.pages.clear(other, bits::SLOT);
+                self.swap.side.fault_of_folio(other);
+                self.wait(Origin::Swap, true, 0);
+                self.count_swap_in(other);
+                self.swap.free(other, Freed::Copy, self.clock.now());
+                self.frames.policy.set_swappable(true);
+                self.frames.folios.unused[other as usize] = true;
+            }
+            self.frames.pages.set(other, bits::DIRTY);
+            self.admit(other, Op::Read);
+        }
+        if !folio.is_empty() {
+            let is_whole = folio.clone().all(|page| self.frames.pages.is_resident(page));
+            self.frames.folios.set(page, is_whole);
+        }
     }
 }
