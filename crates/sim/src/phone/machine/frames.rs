@@ -112,6 +112,32 @@ impl Frames {
         resident
     }
 
+    /// Have a use of the resident pages from `first` to `last` count for the other pages of the
+    /// folios at both ends. Those in between were all used themselves.
+    pub fn use_folios(&mut self, first: PageId, last: PageId) {
+        self.folios.used(first..last + 1);
+        let ends = [self.folios.of(first).map(|folio| folio.start..first), self.folios.of(last).map(|folio| last + 1..folio.end)];
+        for page in ends.into_iter().flatten().flatten() {
+            if self.pages.is_resident(page) {
+                self.policy.touch(page, Op::Read, &self.pages);
+            }
+        }
+    }
+
+    /// Release the other pages of the folio of the released `page`, which is then no folio any
+    /// more. Returns its pages, if it is in one.
+    pub fn release_folio(&mut self, page: PageId) -> Option<Range<PageId>> {
+        self.folios.left(page);
+        let folio = self.folios.of(page)?;
+        self.folios.set(page, false);
+        for other in folio.clone() {
+            if self.pages.is_resident(other) {
+                self.release(other);
+            }
+        }
+        Some(folio)
+    }
+
     pub fn graphics_of(&self, app: AppId) -> usize {
         self.graphics[usize::from(app)]
     }

@@ -6,9 +6,17 @@ use super::record::Stalls;
 use super::senders::{Outgoing, Sender};
 use super::stays::Freed;
 use super::{writes, Machine};
+use std::ops::Range;
 use swaplab_policy::{bits, Backing};
 use swaplab_swap::{Medium, Served};
 use swaplab_vocab::{Op, PageId};
+
+/// The pages that a fault brings in with its own.
+#[derive(Default)]
+struct Others {
+    folio: Range<PageId>,
+    in_swap: bool,
+}
 
 impl Machine {
     /// Refer to `page` as the running task.
@@ -84,6 +92,58 @@ impl Machine {
         }
     }
 
+    /// What a fault on `page`, which is in no frame, brings in with it: the rest of a large folio
+    /// that was swapped out as one, or that does not exist yet.
+    fn others_of(&mut self, page: PageId) -> Others {
+        let Some(folio) = self.frames.folios.group(page, &self.apps.layout) else { return Others::default() };
+        let in_swap = self.frames.pages.bits(page) & bits::SLOT != 0;
+        let wanted = if in_swap { bits::SLOT } else { 0 };
+        let as_wanted = |page: PageId| self.frames.pages.bits(page) & (bits::RESIDENT | bits::SLOT | bits::MAPPED) == wanted;
+        let fits = folio.clone().all(as_wanted) && (!in_swap || self.swap.side.is_run(&folio));
+        self.frames.folios.set(page, false);
+        if !fits {
+            return Others::default();
+        }
+        let has_room = self.free() > self.frames.marks.low + folio.len();
+        let counts = &mut self.frames.folios.counts;
+        *match (in_swap, has_room) {
+            (true, true) => &mut counts.swapped_in,
+            (true, false) => &mut counts.swap_in_fallbacks,
+            (false, true) => &mut counts.allocated,
+            (false, false) => &mut counts.allocation_fallbacks,
+        } += 1;
+        match has_room {
+            true => Others { folio, in_swap },
+            false => Others::default(),
+        }
+    }
+
+    /// Bring in the pages that a fault on `page` brings in with it, after its own was served.
+    fn bring_in(&mut self, page: PageId, others: Others) {
+        let folio = others.folio;
+        for other in folio.clone().filter(|other| *other != page) {
+            // To get a frame, an app may have been killed, even the one that faults in background.
+            if self.apps.is_gone(page) {
+                return;
+            }
+            if others.in_swap {
+                self.frames.pages.clear(other, bits::SLOT);
+                self.swap.side.fault_of_folio(other);
+                self.wait(Origin::Swap, true, 0);
+                self.count_swap_in(other);
+                self.swap.free(other, Freed::Copy, self.clock.now());
+                self.frames.policy.set_swappable(true);
+                self.frames.folios.brought_in(other);
+            }
+            self.frames.pages.set(other, bits::DIRTY);
+            self.admit(other, Op::Read);
+        }
+        if !folio.is_empty() {
+            let is_whole = folio.clone().all(|page| self.frames.pages.is_resident(page));
+            self.frames.folios.set(page, is_whole);
+        }
+    }
+
     /// Handle a fault on a page under write-back. It is in the swap cache: it gets its frame back
     /// without a read, and its slot has the same content (mm/memory.c, `do_swap_page`).
     fn swap_cache_fault(&mut self, page: PageId, op: Op) {
@@ -104,14 +164,14 @@ impl Machine {
         self.write_back_released();
     }
 
-    pub(super) fn count_swap_in(&mut self, page: PageId) {
+    fn count_swap_in(&mut self, page: PageId) {
         self.swap.note_read(page);
         self.record.traffic_of(self.apps.layout.owners[page as usize]).swapped_in += 1;
     }
 
     /// Charge the running task for the transfers that were charged last, and for `faults` faults. A
     /// fault on a page that was in memory before (`refault`) is a memory stall.
-    pub(super) fn wait(&mut self, from: Origin, refault: bool, faults: u64) {
+    fn wait(&mut self, from: Origin, refault: bool, faults: u64) {
         let charge = match from {
             Origin::Swap => &self.swap.side.charged,
             Origin::File => &self.files.charged,
