@@ -3,6 +3,7 @@ starts.
 """
 
 import json
+import signal
 import sys
 from pathlib import Path
 
@@ -73,7 +74,9 @@ def test_a_command_runs_to_completion():
 
 @needs_pager
 def test_one_command_passes_its_exit_code_and_writes_statistics(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
     code = memory.execute(of_command(sys.executable, "-c", WRITER + "; raise SystemExit(5)"), tmp_path / "stats.json", tmp_path / "run.slt")
+    assert [signal.getsignal(number) for number in signal.valid_signals()] == handlers, "Ctrl-C works in the caller's program as before"
     stats = json.loads((tmp_path / "stats.json").read_text())
     assert code == 5 and capfd.readouterr().out == f"{6000 * 4096}\n"
     assert stats["exit_code"] == 5 and stats["kind"] == "emulated" and stats["swap_outs"] > 0 and len(stats["processes"]) == 1

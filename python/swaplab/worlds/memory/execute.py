@@ -119,11 +119,13 @@ def _wait(child: subprocess.Popen[bytes]) -> int:
     """Wait for the program, and return its exit code as a shell does. Ctrl-C reaches the program
     itself; other signals are forwarded.
     """
-    for number in (signal.SIGINT, signal.SIGQUIT):
-        signal.signal(number, signal.SIG_IGN)
-    for number in FORWARDED:
-        signal.signal(number, lambda received, _: child.send_signal(received))
-    code = child.wait()
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGQUIT)}
+    before |= {number: signal.signal(number, lambda received, _: child.send_signal(received)) for number in FORWARDED}
+    try:
+        code = child.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
     if code == -signal.SIGKILL:
         print("swaplab: the program was killed; its memory and its store are gone", file=sys.stderr)
     return code if code >= 0 else 128 - code
