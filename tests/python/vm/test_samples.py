@@ -56,7 +56,8 @@ def test_a_phone_can_be_fitted_to_a_guest(file: Path, tmp_path: Path) -> None:
     found = fit.read(place, "{}")
     # There are three visits of the warm-up, and three counted ones, which are in the row.
     assert found.cold.count + found.resumes.count == 6 and {app.name for app in found.apps} == {"app-1", "app-2", "app-3"}
-    assert found.swap_out_pages is not None and found.swap_out_pages * 4096 >= row["paging"]["swap_out_bytes"] > 0
+    # The last sample is taken in the last visit, after which a few more pages are swapped out.
+    assert found.swap_out_pages is not None and found.swap_out_pages * 4096 > 0.9 * row["paging"]["swap_out_bytes"] > 0
     assert all(app.anon_mib + app.file_mib == pytest.approx(44, rel=0.1) for app in found.apps)
     assert found.system.anon_mib > 0 and found.mem_total_mib is not None and 100 < found.mem_total_mib < 192
     # A line through the samples of one second, in which the kernel's other memory grows, too: the
