@@ -28,6 +28,7 @@ class TraceInfo(BaseModel):
     name: str | None = None
     kind: str
     references: int = 0
+    raw_references: int | None = None
     footprint_pages: int = 0
     page_size: int = 4096
     #: Of a `.slt`; a file of another format has one once it is imported.

@@ -7,13 +7,11 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from pydantic import TypeAdapter
-
-from swaplab import _core
 from swaplab.core.errors import BadInput
 from swaplab.core.experiment import dumped
 from swaplab.core.files import content_hash, path_for_message
 from swaplab.core.model import Experiment, Input, TraceFacts
+from swaplab.core.trace import TraceInfo
 from swaplab.worlds.traces import local_trace, stamp
 
 
@@ -55,24 +53,19 @@ def _file(name: str, kind: str) -> Input:
         raise BadInput(f"{path_for_message(name)}: {error.strerror}; expected a file that can be read") from None
 
 
-_FACTS = TypeAdapter(dict[str, str | float | int | bool | None | dict[str, object] | list[object]])
-
-
 @lru_cache(maxsize=64)
 def _trace(name: str, reading: str, _stamp: str) -> Input:
-    info = _FACTS.validate_json(_core.trace_info(local_trace(name, reading), "{}"))
+    return trace_input(name, TraceInfo.of(Path(local_trace(name, reading))))
 
-    def number(key: str) -> int:
-        value = info.get(key)
-        return int(value) if isinstance(value, (int, float)) else 0
 
-    raw = number("raw_references")
+def trace_input(place: str | Path, info: TraceInfo) -> Input:
+    """Build the input for the page trace at `place`."""
     facts = TraceFacts(
-        references=number("references"),
-        footprint_pages=number("footprint_pages"),
-        page_bytes=number("page_size"),
-        raw_references=raw or None,
-        valid_from_frames=number("valid_from_frames"),
+        references=info.references,
+        footprint_pages=info.footprint_pages,
+        page_bytes=info.page_size,
+        raw_references=info.raw_references or None,
+        valid_from_frames=info.valid_from_frames,
     )
-    trace_name = str(info.get("name") or Path(name).name)
-    return Input(path=path_for_message(name), name=trace_name, kind="trace", content_hash=str(info["content_hash"]), trace=facts)
+    name = info.name or Path(place).name
+    return Input(path=path_for_message(place), name=name, kind="trace", content_hash=info.content_hash or "", trace=facts)

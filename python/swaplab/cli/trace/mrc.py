@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,9 +13,9 @@ from swaplab.cli import options as o
 from swaplab.cli.progress import bar
 from swaplab.core import experiment as experiments
 from swaplab.core.files import path_for_message, utf8_name
-from swaplab.core.model import Input, TraceFacts
 from swaplab.core.trace import TraceInfo, lru_curve
 from swaplab.worlds import run
+from swaplab.worlds.inputs import trace_input
 from swaplab.worlds.result import Options
 
 
@@ -62,20 +61,9 @@ def mrc(
             ratios = {n: (row.paging.faults or 0) / (row.paging.references or 1) for n, row in zip(at, document.rows, strict=True)}
     if as_json:
         points = [CurvePoint(memory_pages=n, miss_ratio=ratio, filter_limited=n < info.valid_from_frames) for n, ratio in ratios.items()]
-        print(Curve(trace=_input(trace, info), policy=policy, mapping=mapping, sample=sample, points=points).model_dump_json(indent=2))
+        print(Curve(trace=trace_input(trace, info), policy=policy, mapping=mapping, sample=sample, points=points).model_dump_json(indent=2))
         return
     print(f"{'pages':>12} {'% of footprint':>15} {'miss ratio':>11}")
     for n, ratio in ratios.items():
         note = "  below the trace's filter" if n < info.valid_from_frames else ""
         print(f"{n:>12,} {100 * n / info.footprint_pages:>15.1f} {ratio:>11.6f} {'#' * round(40 * ratio)}{note}")
-
-
-def _input(trace: Path, info: TraceInfo) -> Input:
-    facts = TraceFacts(
-        references=info.references,
-        footprint_pages=info.footprint_pages,
-        page_bytes=info.page_size,
-        valid_from_frames=info.valid_from_frames,
-    )
-    hash_of_content, name = info.content_hash or "", info.name or trace.name
-    return Input(path=path_for_message(trace), name=name, kind="trace", content_hash=hash_of_content, trace=facts)
