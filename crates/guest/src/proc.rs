@@ -5,6 +5,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 use swaplab_apps::compaction::Usage;
+use swaplab_vocab::PAGE_SIZE;
 
 /// Read a file; the text is empty if this kernel has no such file.
 fn read(path: impl AsRef<Path>) -> String {
@@ -32,6 +33,9 @@ pub fn meminfo() -> BTreeMap<String, u64> {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Memory {
     pub free_kb: u64,
+    /// Free pages on the lists that each processor allocates from (`struct per_cpu_pages`). They
+    /// are not part of `MemFree`. 0 for a control group.
+    pub per_cpu_free_kb: u64,
     /// Page cache that reclaim can drop: without shared memory. `Cached` does not include the swap
     /// cache (fs/proc/meminfo.c).
     pub file_kb: u64,
@@ -51,6 +55,7 @@ impl Memory {
         let kb = |key: &str| all.get(key).map_or(0, |bytes| bytes / 1024);
         Memory {
             free_kb: kb("MemFree"),
+            per_cpu_free_kb: parse_per_cpu_pages(&read("/proc/zoneinfo")) * (PAGE_SIZE / 1024),
             file_kb: (kb("Cached") + kb("Buffers")).saturating_sub(kb("Shmem")),
             anonymous_kb: kb("AnonPages"),
             dirty_kb: kb("Dirty"),
@@ -67,7 +72,7 @@ impl Memory {
         let kb = |key: &str| stat.lines().find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok()).unwrap_or(0) / 1024;
         let free_kb = limit.saturating_sub(used.first().copied().unwrap_or(0)) / 1024;
         let file_kb = kb("active_file ") + kb("inactive_file ");
-        Memory { free_kb, file_kb, anonymous_kb: kb("anon "), dirty_kb: kb("file_dirty "), ..Memory::read() }
+        Memory { free_kb, per_cpu_free_kb: 0, file_kb, anonymous_kb: kb("anon "), dirty_kb: kb("file_dirty "), ..Memory::read() }
     }
 
     /// Add zram's figures.
@@ -112,6 +117,11 @@ fn parse_watermarks(text: &str) -> Watermarks {
         }
     }
     sums
+}
+
+/// Number of free pages on the processors' own lists, summed over all zones and processors.
+fn parse_per_cpu_pages(text: &str) -> u64 {
+    text.lines().filter_map(|line| line.trim().strip_prefix("count:")?.trim().parse::<u64>().ok()).sum()
 }
 
 /// The totals of one PSI file since the machine started, in microseconds.
@@ -275,6 +285,13 @@ mod tests {
         let text = "Node 0, zone DMA\n  pages free 5\n        boost    0\n        min      10\n        low      12\n        high     15\n\
                     Node 0, zone Normal\n  pages free 5\n        min      1\n        low      2\n        high     3\n      high: 7\n";
         assert_eq!(parse_watermarks(text), Watermarks { min: 11, low: 14, high: 18 });
+    }
+
+    #[test]
+    fn per_cpu_pages_are_summed_over_zones_and_processors() {
+        let text = "Node 0, zone DMA\n  pages free 5\n  pagesets\n    cpu: 0\n              count: 12\n              high:  60\n              batch: 15\n\
+                    Node 0, zone DMA32\n  pagesets\n    cpu: 0\n              count: 300\n    cpu: 1\n              count: 5\n";
+        assert_eq!(parse_per_cpu_pages(text), 317);
     }
 
     #[test]

@@ -66,9 +66,12 @@ class Waits(Record):
 
 
 class Memory(Record):
-    """Memory of the machine."""
+    """Memory of the machine. `per_cpu_free_kb`: free pages on the processors' own lists, which
+    `free_kb` leaves out.
+    """
 
     free_kb: int
+    per_cpu_free_kb: int
     file_kb: int
     anonymous_kb: int
     dirty_kb: int
