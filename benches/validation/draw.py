@@ -23,8 +23,7 @@ from benches.validation.prices import Prices
 #: Half the number of a configuration's seeds. The kernel's first half is compared with the phone,
 #: and with its other half (A against A).
 PAIRS = 3
-#: Launches per round; one round is warm-up, one counts. With an odd number, nearest rank (phone)
-#: and interpolation (vm) give one median.
+#: Launches per round; one round is warm-up, one counts.
 LAUNCHES = 13
 SCHEMES = ("zram:size={size}MiB", "flash:size={size}MiB", "nvm-copy:size={size}MiB")
 KILLERS = ("lmkd", "off", "minfree:minfree_kb=[4096],adj=[900]")

@@ -33,7 +33,7 @@ median delay, or 1 kill.
 | `different` | The interval is completely outside the margin. |
 | `undecided` | The interval is neither, or the half-width of A against A is above a third of the margin. |
 | `nothing` | Neither the kernel nor the phone has more than 32 pages of it. |
-| `shown` | The 95th percentile is not judged, because the phone takes it by nearest rank and the world `vm` interpolates. |
+| `shown` | The 95th percentile is not judged: of 13 launches it is the longest one. |
 
 An error is the phone's figure minus the kernel's, with the half-width of its interval and, after the bar, the half-width of A against A.
 """

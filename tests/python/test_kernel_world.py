@@ -206,11 +206,12 @@ def test_apps_are_steered_by_their_launches():
 
 
 def test_statistics_by_hand():
-    assert quantile([4, 1, 3, 2], 0.5) == 2.5 and quantile([1, 2, 3, 4, 5], 0.95) == pytest.approx(4.8)
+    assert [quantile([4, 1, 3, 2], share) for share in (0.0, 0.5, 0.51, 1.0)] == [1, 2, 3, 4]
+    assert quantile([1, 2, 3, 4, 5], 0.95) == 5 and quantile([7], 0.5) == 7
     samples = [("a", 1.0), ("a", 2.0), ("b", 3.0), ("b", 100.0)]
     found = launch_figures.spread(samples, seed=1)
-    assert (found.n, found.p50, found.mean) == (4, 2.5, 26.5) and launch_figures.medians(samples) == {"a": 1.5, "b": 51.5}
-    assert found.p50_interval == (1.5, 51.5)  # both apps, or one of them twice
+    assert (found.n, found.p50, found.mean) == (4, 2.0, 26.5) and launch_figures.medians(samples) == {"a": 1.5, "b": 51.5}
+    assert found.p50_interval == (1.0, 3.0)  # both apps, or one of them twice
     assert launch_figures.spread([], 1) is None and launch_figures.spread([("a", 1.0)], 1).p50_interval is None
     assert launch_figures.outliers([1.0] * 9 + [9.0]) == [9.0]
 

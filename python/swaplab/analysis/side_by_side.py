@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from statistics import median
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from swaplab.analysis.outcomes import MIB, Outcome
 from swaplab.core.model import Kind, Row
-from swaplab.core.statistics import Estimate, Interval, kendall, quantile, unpaired_difference
+from swaplab.core.statistics import Estimate, Interval, kendall, unpaired_difference
 
 #: (outcome, greatest allowed difference, whether that is a count; otherwise it is a share of the
 #: reference)
@@ -202,7 +203,7 @@ def _goal(world: str, outcome: Outcome, within: float, is_count: bool, pairs: Se
         pairs=len(judged),
         met=sum(bool(pair.met) for pair in judged),
         idle=sum(pair.idle for pair in ours),
-        median=quantile(off, 0.5) if off else None,
+        median=median(off) if off else None,
         largest=off[-1] if off else None,
     )
 

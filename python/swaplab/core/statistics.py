@@ -38,14 +38,9 @@ def separates(first: Interval | None, second: Interval | None) -> bool:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The quantile by linear interpolation; NaN if there are no values."""
+    """The quantile by nearest rank, as the phone computes it; NaN if there are no values."""
     ordered = sorted(values)
-    if not ordered:
-        return math.nan
-    at = share * (len(ordered) - 1)
-    low = math.floor(at)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (at - low)
+    return ordered[max(1, math.ceil(share * len(ordered))) - 1] if ordered else math.nan
 
 
 def geometric_mean(ratios: Sequence[float]) -> float:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterable, Sequence
+from statistics import median
 
 from swaplab.core.model import Classes, LaunchFigures, Spread
 from swaplab.core.statistics import quantile
@@ -64,7 +65,7 @@ def spread(samples: Iterable[Sample], seed: int) -> Spread | None:
 
 def medians(samples: Iterable[Sample]) -> dict[str, float]:
     """The median of each app."""
-    return {app: round(quantile(rows, 0.5), 4) for app, rows in sorted(by_app(samples).items())}
+    return {app: round(median(rows), 4) for app, rows in sorted(by_app(samples).items())}
 
 
 def outliers(values: Sequence[float]) -> list[float]:

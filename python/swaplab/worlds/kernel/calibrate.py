@@ -14,9 +14,9 @@ are not part of the fit; the prediction uses only their page counts.
 from __future__ import annotations
 
 from dataclasses import replace
+from statistics import median
 
 from swaplab.core.model import Calibration, LaunchTable, Use
-from swaplab.core.statistics import quantile
 from swaplab.worlds.apps import load_apps
 from swaplab.worlds.kernel.configuration import Configuration
 from swaplab.worlds.kernel.protocol import Outcome, Visit
@@ -57,7 +57,7 @@ def own_times(place: Place, of: Configuration) -> Own:
             for _ in range(REQUESTS):
                 bytearray(CACHES)
                 switches.append(process.request()[0] * 1000)
-        own[app.name] = (launch, quantile(switches, 0.5))
+        own[app.name] = (launch, median(switches))
     return own
 
 
@@ -139,5 +139,5 @@ def errors(visits: list[Visit], own: Own, costs: Costs) -> dict[str, float | Non
         pages = zip(COSTS, moved(visit), strict=True)
         predicted = base_ms(visit, own) + sum((costs[name] or 0) * count for name, count in pages) / 1e6
         wrong["switch" if visit.start == "resume" else "launch"].append(100 * abs(predicted - visit.ms) / visit.ms)
-    medians: dict[str, float | None] = {start: round(quantile(rows, 0.5), 2) if rows else None for start, rows in wrong.items()}
+    medians: dict[str, float | None] = {start: round(median(rows), 2) if rows else None for start, rows in wrong.items()}
     return medians | {f"{start}_visits": float(len(rows)) for start, rows in wrong.items()}

@@ -16,9 +16,9 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 from swaplab.core.model import DiskRate
-from swaplab.core.statistics import quantile
 
 PAGE = 4096
 FITTED, UNSEEN = (1, 4, 16), (2, 8, 32)
@@ -116,6 +116,6 @@ def fit(rate: dict[int, float]) -> dict[str, float]:
     return {
         "service_us": round(service, 2),
         "wait_us": round(wait, 3),
-        "error_median": round(quantile(missed, 0.5), 4),
+        "error_median": round(median(missed), 4),
         "error_max": round(max(missed), 4),
     }
