@@ -16,7 +16,7 @@ from swaplab.core import experiment as experiments
 from swaplab.core.errors import BadInput
 from swaplab.core.model import Experiment, Use
 
-from benches.validation.facts import Facts, OwnWork
+from benches.validation.facts import Facts, Own, OwnWork
 from benches.validation.guests import FLASH, MIB, NVM
 from benches.validation.prices import Prices
 
@@ -58,9 +58,14 @@ class Drawn:
     source: str
 
     @property
+    def footprint_mebibytes(self) -> int:
+        """MiB of all apps' pages."""
+        return sum(app.footprint for app in self.apps)
+
+    @property
     def ample_mebibytes(self) -> int:
         """MiB of memory in which all apps fit twice."""
-        return 192 + 2 * sum(app.footprint for app in self.apps)
+        return 192 + 2 * self.footprint_mebibytes
 
     def uses(self, own: Mapping[str, OwnWork] | None = None) -> list[Use]:
         """List the apps for an experiment, with their processor times `own` if given."""
@@ -157,27 +162,29 @@ def experiment_of(
     drawn: Drawn,
     facts: Facts,
     kernel: str,
-    own: Mapping[str, OwnWork] | None = None,
+    own: Own | None = None,
     prices: Prices | None = None,
     mglru: bool = False,
 ) -> Experiment:
-    """Build the experiment with six seeds. Each app's processor time `own` and the `prices` of a
-    page are used by the phone only.
+    """Build the experiment with six seeds. What is the apps' and the system's `own` and the
+    `prices` of a page are used by the phone only.
     """
     rules = "6.1" if kernel == "debian-6.1" else "6.12"
     machine = {
         "dram": f"{drawn.dram // MIB}MiB",
         "firmware": f"{round(facts.reserved(drawn.dram) / 1024)}KiB",
-        "kernel_reserved": f"{round(facts.used(drawn.dram, len(drawn.apps)) / 1024)}KiB",
         "kernel": {"swappiness": drawn.swappiness, "page_cluster": 0, "policy": "mglru" if mglru else f"active-inactive:kernel={rules}"}
         | (prices.of_kernel() if prices else {}),
         "devices": {"flash": FLASH, "nvm": NVM} | ({"processor": prices.spec()} if prices else {}),
-    }
+    } | ({"kernel_reserved": f"{round(own.used_bytes / 1024)}KiB"} if own else {})
     return experiments.build(
         name=drawn.name,
         machine=machine,
         design=[{"name": scheme, "swap": scheme, "killer": drawn.killer} for scheme in drawn.schemes],
-        workload={"apps": drawn.uses(own), "launches": {"order": list(drawn.order), "rounds": 1, "warm_up": 1, "foreground": "20ms"}},
+        workload={
+            "apps": drawn.uses(own.work if own else None),
+            "launches": {"order": list(drawn.order), "rounds": 1, "warm_up": 1, "foreground": "20ms"},
+        },
         run={
             "on": ["phone", "vm"],
             "seeds": 2 * PAIRS,

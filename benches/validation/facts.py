@@ -16,7 +16,9 @@ from benches.validation.guests import MIB, run_guest
 #: The probe's apps: footprint in MiB, and their number.
 FOOTPRINT, APPS = 36, 4
 PROBE = [Use.model_validate({"use": "phone-app", "name": "app", "count": APPS, "footprint": f"{FOOTPRINT}MiB"})]
+#: Sizes of the probes' memory in MiB, whole sections.
 SIZES = (256, 512)
+SECTION = 128 * MIB
 
 
 class OwnWork(BaseModel):
@@ -33,41 +35,42 @@ class OwnWork(BaseModel):
 class Facts(BaseModel):
     """Memory of a guest's kernel and processes.
 
-    `reserved_*`: bytes that the kernel reserves at boot, as a base and a share of memory (for page
-    structures). `used_*`: bytes that it uses once apps run, as a base and a share. `app_bytes`:
-    bytes of an app's process besides its pages.
+    `reserved_*`: bytes that the kernel reserves at boot, as a base and an amount for each section
+    of memory, of which page structures exist as a whole (`SECTION_SIZE_BITS` of x86-64,
+    arch/x86/include/asm/sparsemem.h). `used_*`: bytes that it uses once apps run, as a base and a
+    share. `app_bytes`: bytes of an app's process besides its pages.
     """
 
     reserved_base: float
-    reserved_share: float
+    reserved_section: float
     used_base: float
     used_share: float
     app_bytes: float
 
     def reserved(self, dram: int) -> float:
         """Compute the bytes of a guest's memory that its kernel does not manage."""
-        return self.reserved_base + self.reserved_share * dram
-
-    def used(self, dram: int, apps: int) -> float:
-        """Compute the bytes in use in addition to the pages of `apps` apps."""
-        return self.used_base + self.used_share * dram + apps * self.app_bytes
+        return self.reserved_base + self.reserved_section * -(-dram // SECTION)
 
     def dram(self, wanted: float, apps: int) -> float:
         """Compute the memory of a guest in which `apps` apps have `wanted` bytes."""
-        own = self.reserved_base + self.used_base + apps * self.app_bytes
-        return (wanted + own) / (1 - self.reserved_share - self.used_share)
+        own = wanted + self.reserved_base + self.used_base + apps * self.app_bytes
+        sections = 1
+        while (dram := (own + sections * self.reserved_section) / (1 - self.used_share)) > sections * SECTION:
+            sections += 1
+        return dram
 
 
 def measure(kernel: str) -> Facts:
     """Measure the facts in two guests with different memory, each with a few apps and no swap."""
     small, large = (run_guest(PROBE, kernel, size) for size in SIZES)
-    reserved_base, reserved_share = _line([size * MIB - _total(outcome) for size, outcome in zip(SIZES, (small, large), strict=True)])
+    reserved = [size * MIB - _total(outcome) for size, outcome in zip(SIZES, (small, large), strict=True)]
+    reserved_section = (reserved[1] - reserved[0]) * SECTION / ((SIZES[1] - SIZES[0]) * MIB)
     used_base, used_share = _line([_other_bytes(outcome)[0] for outcome in (small, large)])
     other_bytes = _other_bytes(large)
     app_bytes = (other_bytes[-1] - other_bytes[0]) / (APPS - 1)
     return Facts(
-        reserved_base=reserved_base,
-        reserved_share=reserved_share,
+        reserved_base=reserved[0] - reserved_section * SIZES[0] * MIB / SECTION,
+        reserved_section=reserved_section,
         used_base=used_base - app_bytes,
         used_share=used_share,
         app_bytes=app_bytes,
@@ -98,11 +101,26 @@ def _total(outcome: Outcome) -> int:
     return outcome.started.memory_bytes
 
 
-def own_work(apps: list[Use], kernel: str, mebibytes: int) -> dict[str, OwnWork]:
-    """Measure each app's processor time: the apps are started and resumed in turn in a guest with
-    ample memory.
+class Own(BaseModel):
+    """The apps' own processor times, and the memory in use in addition to their pages, in bytes:
+    the kernel's with its swap device, and that of the guest's and the apps' processes.
+    """
+
+    work: dict[str, OwnWork]
+    used_bytes: float
+
+
+def own_of(apps: list[Use], footprint: int, scheme: str, kernel: str, mebibytes: int) -> Own:
+    """Measure what is an app's or the system's own: the apps are started and resumed in turn in a
+    guest with ample memory, with the swap scheme but nothing to swap out. `footprint`: bytes of
+    all apps' pages.
     """
     times: dict[tuple[str, str], list[int]] = {}
-    for visit in run_guest(apps, kernel, mebibytes).visits:
+    outcome = run_guest(apps, kernel, mebibytes, scheme)
+    for visit in outcome.visits:
         times.setdefault((visit.app, visit.start), []).append(visit.process.cpu_ns)
-    return {name: OwnWork(cold_ns=median(times[name, "cold"]), resume_ns=median(times[name, "resume"])) for name, _ in times}
+    work = {name: OwnWork(cold_ns=median(times[name, "cold"]), resume_ns=median(times[name, "resume"])) for name, _ in times}
+    last = outcome.visits[-1]
+    assert last.alive == len(apps)
+    assert last.so_far.swap_out_pages == 0, "memory was ample"
+    return Own(work=work, used_bytes=_total(outcome) - _free(last) - footprint)

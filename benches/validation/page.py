@@ -149,10 +149,10 @@ def section(of: Stored, held_out: bool) -> list[str]:
     facts, prices = of.facts, of.prices
     measured = (
         "The following was counted in guests without memory pressure. "
-        f"The kernel reserves {facts.reserved_base / 2**20:.1f} MiB and {facts.reserved_share:.1%} of memory, and uses "
-        f"{facts.used_base / 2**20:.1f} MiB and {facts.used_share:.1%}. "
-        f"An app has {facts.app_bytes / 2**20:.2f} MiB in addition to its pages. "
-        "An app's own processor time is that of its starts and resumes in a guest with free memory. The processor times of a page in "
+        f"The kernel reserves {facts.reserved_base / 2**20:.1f} MiB, and {facts.reserved_section / 2**20:.2f} MiB for each section of "
+        f"128 MiB. It and the guest's programs use {facts.used_base / 2**20:.1f} MiB, and an app {facts.app_bytes / 2**20:.2f} MiB in "
+        "addition to its pages. From these figures a draw's memory was computed. The memory in use that the phone has, and an app's own "
+        "processor time, are those of the draw's apps and swap device in a guest with free memory. The processor times of a page in "
         f"the guest come from a microbenchmark: {prices.scan_ns:,.0f} ns for a scanned page, "
         f"{FAULT_NS} ns for a fault, {prices.swap_in_ns:,.0f} ns for a swap-in, {prices.block_request_ns:,.0f} ns for a block request, "
         f"{prices.compress_ns:,.0f} ns to compress and {prices.decompress_ns:,.0f} ns to decompress by lz4, "

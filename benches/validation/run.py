@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from swaplab.core.model import Row
@@ -19,7 +20,8 @@ from swaplab.worlds.result import Options
 
 from benches.validation import page, store
 from benches.validation.draw import PAIRS, draw, experiment_of
-from benches.validation.facts import measure, own_work
+from benches.validation.facts import measure, own_of
+from benches.validation.guests import MIB
 from benches.validation.nulls import stack_distance, touched
 from benches.validation.prices import measure_prices
 from benches.validation.result import Result
@@ -58,14 +60,15 @@ def compare(of: Stored, number: int, recorded: list[Path], jobs: int) -> list[Re
     facts, kernel = of.facts, of.kernel
     drawn = draw(of.commit, number, facts, recorded)
     of_guest = experiment_of(drawn, facts, kernel, mglru=of.mglru)
-    own = own_work(drawn.uses(), kernel, drawn.ample_mebibytes)
-    of_phone = experiment_of(drawn, facts, kernel, own, of.prices, of.mglru)
-    rows = [row for key, one in (("phone", of_phone), ("vm", of_guest)) for row in world(key).run([one], Options(jobs=jobs)).rows]
-    frames = int((drawn.dram - facts.reserved(drawn.dram) - facts.used(drawn.dram, len(drawn.apps))) / 4096)
+    virtual_rows = world("vm").run([of_guest], Options(jobs=jobs)).rows
+    frames = int((drawn.dram - facts.reserved(drawn.dram) - facts.used_base - len(drawn.apps) * facts.app_bytes) / 4096)
     nulls = (float(stack_distance(drawn, frames)), float(touched(drawn)))
     results = []
     for scheme in drawn.schemes:
-        virtual, phone = (_seeds(rows, key, scheme) for key in ("vm", "phone"))
+        own = own_of(drawn.uses(), drawn.footprint_mebibytes * MIB, scheme, kernel, drawn.ample_mebibytes)
+        of_phone = experiment_of(replace(drawn, schemes=(scheme,)), facts, kernel, own, of.prices, of.mglru)
+        phone_rows = world("phone").run([of_phone], Options(jobs=jobs)).rows
+        virtual, phone = (_seeds(rows, scheme) for rows in (virtual_rows, phone_rows))
         first, other_seeds, ours = virtual[:PAIRS], virtual[PAIRS:], phone[:PAIRS]
         judged = [judge(f, [s[f.name] for s in first], [s[f.name] for s in other_seeds], [s[f.name] for s in ours]) for f in FIGURES]
         delays = tuple(estimate([seed["median delay"] for seed in side]) for side in (virtual, phone))
@@ -73,8 +76,8 @@ def compare(of: Stored, number: int, recorded: list[Path], jobs: int) -> list[Re
     return results
 
 
-def _seeds(rows: Sequence[Row], key: str, design: str) -> list[dict[str, float]]:
-    row = next(row for row in rows if row.world == key and row.design == design)
+def _seeds(rows: Sequence[Row], design: str) -> list[dict[str, float]]:
+    row = next(row for row in rows if row.design == design)
     return [figures(seed.figures) for seed in row.by_seed]
 
 

@@ -13,7 +13,7 @@ from swaplab.core.statistics import Interval
 
 from benches.validation import page, store
 from benches.validation.draw import MIB, Drawn, DrawnApp, draw, experiment_of, guest_bytes, recorded_order, working_set
-from benches.validation.facts import Facts, OwnWork
+from benches.validation.facts import Facts, Own, OwnWork
 from benches.validation.nulls import skill, stack_distance, touched
 from benches.validation.prices import Prices
 from benches.validation.result import Result
@@ -23,7 +23,7 @@ TRAFFIC = Figure("traffic", "pages", 0.10, floor=32)
 KILLS = Figure("kills", "", 1.0, counts=True)
 #: Student's t of two degrees of freedom.
 T = 4.3027
-FACTS = Facts(reserved_base=8 * MIB, reserved_share=0.02, used_base=16 * MIB, used_share=0.01, app_bytes=0.5 * MIB)
+FACTS = Facts(reserved_base=8 * MIB, reserved_section=2 * MIB, used_base=16 * MIB, used_share=0.01, app_bytes=0.5 * MIB)
 
 
 def test_a_close_phone_on_a_steady_kernel_is_equivalent() -> None:
@@ -104,7 +104,8 @@ def test_null_predictors() -> None:
 def test_memory_of_a_guest() -> None:
     apps = drawn(("a", "b")).apps
     assert working_set(apps) == 6 * MIB
-    # (200 + 8 + 18 + 2 x 0.5) / 0.98 = 231.6 MiB; a small one has 192.
+    # Two sections of 128 MiB: (200 + 8 + 2 x 2 + 16 + 2 x 0.5) / 0.99 = 231.3 MiB; a small one has
+    # 192.
     assert guest_bytes(200 * MIB, FACTS, 2) == 232 * MIB
     assert guest_bytes(20 * MIB, FACTS, 2) == 192 * MIB
 
@@ -112,11 +113,10 @@ def test_memory_of_a_guest() -> None:
 def test_draws_are_reproducible_and_valid_experiments() -> None:
     one = draw("abc", 3, FACTS, [])
     assert one == draw("abc", 3, FACTS, []) != draw("abd", 3, FACTS, [])
-    own = {app.name: OwnWork(cold_ns=5e6, resume_ns=2e6) for app in one.apps}
+    own = Own(work={app.name: OwnWork(cold_ns=5e6, resume_ns=2e6) for app in one.apps}, used_bytes=18.5 * MIB)
     of = experiment_of(one, FACTS, "debian-6.12", own)
     assert len(of.design) == 2 and of.run.on == ["phone", "vm"]
-    # 18 MiB, and half a MiB of each app.
-    assert size_bytes("kernel_reserved", of.machine.kernel_reserved) == (18 + len(one.apps) / 2) * MIB
+    assert size_bytes("kernel_reserved", of.machine.kernel_reserved) == 18.5 * MIB
     assert all(0.2 <= app.file_share <= 0.6 for app in one.apps) and 0.85 <= one.memory_factor <= 1.15
 
 
