@@ -1,5 +1,5 @@
-//! The environment variables by which `swaplab run` configures the pager (python/swaplab/cli/run.py
-//! writes them).
+//! The environment variables that configure the pager.
+//! `python/swaplab/worlds/memory/environment.py` sets them.
 
 use crate::state::{COMPRESSOR, THREAD};
 use std::ffi::CStr;

@@ -1,4 +1,4 @@
-//! DR.Swap's energy model, for `swaplab energy`.
+//! DR.Swap's energy model, for `swaplab papers energy`.
 
 use crate::bad;
 use crate::trace::json;

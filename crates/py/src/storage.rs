@@ -1,4 +1,4 @@
-//! `trace analyze` and `nvm-cache`.
+//! The functions behind `swaplab trace analyze` and `swaplab papers nvm-cache`.
 
 use crate::bad;
 use crate::progress::progress;

@@ -37,7 +37,7 @@ struct Frame {
 
 impl Trace {
     pub fn open(path: &Path) -> Result<Trace> {
-        let place = swaplab_vocab::shown(path);
+        let place = swaplab_vocab::path_for_message(path);
         let io = |e| BadInput::io(&place, e);
         let file = File::open(path).map_err(io)?;
         let bytes = file.metadata().map_err(io)?.len();
