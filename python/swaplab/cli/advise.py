@@ -190,7 +190,7 @@ def _print_advice(recommendation: Recommendation, document: Document) -> None:
     if (together := recommendation.together) is not None:
         for effect in together.effects:
             if effect.path == recommendation.goal:
-                print(f"all at once ({together.option}): {effect.text(BY_PATH[effect.path].words)}")
+                print(f"all settings together ({together.option}): {effect.text(BY_PATH[effect.path].words)}")
     without_effect = recommendation.without_effect
     for setting in recommendation.settings:
         if setting.recommended is None and setting.values and setting.name not in without_effect:
