@@ -277,7 +277,7 @@ class Classes(BaseModel):
 
 
 class Daily(BaseModel):
-    """Rates per day at the beat of these launches."""
+    """Rates per day at the launch rate of the run."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_by_name=True)
 

@@ -43,16 +43,16 @@ pub struct Info {
 }
 
 const T_LIVE: Parameter =
-    Parameter::new("t_live", Kind::Number { low: 0.0, high: f64::MAX }, "18", "no swap-out while so many apps live (ESS)");
+    Parameter::new("t_live", Kind::Number { low: 0.0, high: f64::MAX }, "18", "number of live apps from which no page is swapped out (ESS)");
 const T_REUSE: Parameter = Parameter::new(
     "t_reuse",
     Kind::Number { low: 0.0, high: f64::INFINITY },
     "64",
-    "average reuse distance from which an app's pages stay (LVSP); inf: there is none",
+    "average reuse distance from which an app's pages stay in memory (LVSP); inf: no limit",
 );
 const T_LAUNCHED: Parameter =
-    Parameter::new("t_launched", Kind::Integer { low: 0, high: u64::MAX }, "3", "launches below which an app's pages stay (LVSP)");
-const STRICT: Parameter = Parameter::new("strict", Kind::Switch, "off", "weigh the average by gaps in place of launches (LVSP)");
+    Parameter::new("t_launched", Kind::Integer { low: 0, high: u64::MAX }, "3", "number of launches below which an app's pages stay in memory (LVSP)");
+const STRICT: Parameter = Parameter::new("strict", Kind::Switch, "off", "weigh the average reuse distance by gaps instead of launches (LVSP)");
 
 /// The worlds of conditions on a whole app. A kernel can forbid the swap-out of one app's control
 /// group, but not of single pages in it. `Kernel` stands for the world `vm` too, which runs the
