@@ -95,8 +95,8 @@ def _display(document: Document, rows: Sequence[Labeled]) -> list[str]:
 
 
 def feel_table(rows: Sequence[Labeled]) -> Table:
-    """Build the table of the figures that matter to a user, a row per design; rates per day are at the launch
-    rate of the run.
+    """Build the table of the figures that matter to a user, a row per design; rates per day are at
+    the launch rate of the run.
     """
     columns = [
         "design",
