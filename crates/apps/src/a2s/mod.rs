@@ -72,20 +72,20 @@ const fn policy(
 }
 
 static NONE: Entry<Info> = policy("none", "any page may be swapped out", "Android", &[], AppPolicy::None, WHOLE_APP);
-static ESS: Entry<Info> = policy("ess", "no swap-out while many apps live", "A2S, Section 4.1", &[T_LIVE], AppPolicy::Ess, WHOLE_APP);
+static ESS: Entry<Info> = policy("ess", "swaps out no page while many apps live", "A2S, Section 4.1", &[T_LIVE], AppPolicy::Ess, WHOLE_APP);
 static LVSP: Entry<Info> = policy(
     "lvsp",
-    "swaps out pages of apps that are likely to live on",
+    "swaps out only pages of apps that are likely to be launched again soon",
     "A2S, Section 4.2",
     &[T_REUSE, T_LAUNCHED, STRICT],
     AppPolicy::Lvsp,
     WHOLE_APP,
 );
 static A2S: Entry<Info> =
-    policy("a2s", "both: ess and lvsp", "A2S, Algorithm 1", &[T_LIVE, T_REUSE, T_LAUNCHED, STRICT], AppPolicy::A2s, WHOLE_APP);
+    policy("a2s", "ess and lvsp together", "A2S, Algorithm 1", &[T_LIVE, T_REUSE, T_LAUNCHED, STRICT], AppPolicy::A2s, WHOLE_APP);
 static ACCLAIM: Entry<Info> = policy(
     "acclaim",
-    "pages of the app in front stay while there are others",
+    "reclaims pages of the app in front last",
     "Acclaim (USENIX ATC 2020), abstract",
     &[],
     AppPolicy::Acclaim,
@@ -93,7 +93,7 @@ static ACCLAIM: Entry<Info> = policy(
 );
 static ARIADNE: Entry<Info> = policy(
     "ariadne",
-    "anonymous pages that their app's last start used stay while there are others",
+    "reclaims anonymous pages that the last start of their app used after all others",
     "Ariadne (HPCA 2025), abstract",
     &[],
     AppPolicy::Ariadne,
