@@ -110,7 +110,7 @@ impl Ring {
     }
 
     /// Request a label at the current position of the program.
-    pub fn ask_label(&self) {
+    pub fn request_label(&self) {
         self.word(LABELS).fetch_add(1, Ordering::Relaxed);
     }
 
