@@ -305,7 +305,7 @@ def test_a_class_that_breaks_the_contract_ends_the_replay(small: Path, tmp_path:
         code = code.replace(
             "        for page in pages:\n", "        hasattr(self, 'p') and self.p.is_dirty(0)\n        for page in pages:\n", 1
         )
-        why = "RuntimeError: pages can be looked at during reclaim only"
+        why = "RuntimeError: pages can be read during reclaim only"
     elif code.startswith("MINE"):
         old, _, new = code.removeprefix("MINE").partition("/")
         assert old in PYTHON.read_text()

@@ -161,7 +161,7 @@ def _simulate(wanted: Experiment, jobs: int, label: str) -> Finished:
     with suppress(KeyboardInterrupt), bar(label) as listener:
         finished.is_interrupted = True
         for part in advice.parts(wanted, threads):
-            # The part of a group that is done counts as so many designs.
+            # A group counts as its number of designs, and a finished part of it as a part of them.
             shared = None if listener is None else _scaled(listener, count(), len(part.design), total)
             finished.documents.append(run(part, Options(jobs=jobs, listener=shared), place="advise").document)
             if count() == first < total and not advice.memory_is_tight(advice.joined(finished.documents)):

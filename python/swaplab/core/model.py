@@ -208,7 +208,7 @@ class Services(BaseModel):
 
 
 class Background(BaseModel):
-    """Work of apps, services and daemons beside the launches. All of it is off by default, because no paper publishes it with its
+    """Work of apps, services and daemons in addition to launches. All of it is off by default, because no paper publishes it with its
     workload."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_by_name=True)

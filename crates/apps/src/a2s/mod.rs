@@ -34,7 +34,7 @@ pub enum AppPolicy {
     Ariadne,
 }
 
-/// What the registry knows of an app policy, apart from its key and parameters.
+/// Properties of an app policy in the registry, in addition to its key and parameters.
 #[derive(Debug, Serialize)]
 pub struct Info {
     #[serde(skip)]

@@ -161,7 +161,7 @@ pub struct Killer {
     rule: Box<dyn Rule>,
 }
 
-/// What the registry knows of a killer, apart from its key and parameters.
+/// Properties of a killer in the registry, in addition to its key and parameters.
 #[derive(Debug, Serialize)]
 pub struct Info {
     /// Build the killer. The caller has checked the parameters against those of the entry.

@@ -109,7 +109,7 @@ pub enum Mode {
     Child,
 }
 
-/// What the pager has to know of the program's forks. See `fork.rs` and `tether.rs`.
+/// The state of the program's forks. See `fork.rs` and `tether.rs`.
 #[derive(Default)]
 pub struct Forks {
     /// No page may be evicted, as a fork with a copying store is in progress.

@@ -61,7 +61,7 @@ class Outcome:
 
 
 def batches(points: list[Experiment]) -> list[list[int]]:
-    """Put each point in a batch of its own, as points share no work."""
+    """Put each point in a separate batch, as points share no work."""
     return [[index] for index in range(len(points))]
 
 
