@@ -202,7 +202,7 @@ def _print_advice(recommendation: Recommendation, document: Document) -> None:
     print(
         f"{recommendation.kind}; changes in percent against '{recommendation.baseline}'; "
         f"intervals over {len(recommendation.units)} draws of app sizes, at {100 * recommendation.confidence:g} % "
-        f"over {plural(recommendation.comparisons, 'comparison')}; one user: nothing is shown about others"
+        f"simultaneously for {plural(recommendation.comparisons, 'comparison')}; one user: nothing is shown about others"
     )
 
 

@@ -66,6 +66,6 @@ def _print_recommendation(recommendation: Recommendation) -> None:
         print(f"note: {line}")
     print(
         f"{recommendation.kind}; {plural(recommendation.options, 'option')}, {plural(len(recommendation.units), 'unit')}; "
-        f"intervals hold at {100 * recommendation.confidence:g} % over {plural(recommendation.comparisons, 'comparison')}; "
+        f"intervals hold at {100 * recommendation.confidence:g} % simultaneously for {plural(recommendation.comparisons, 'comparison')}; "
         f"against '{recommendation.baseline}'"
     )

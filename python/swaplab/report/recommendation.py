@@ -46,7 +46,7 @@ def _evidence(advised: Recommendation) -> list[str]:
     lines = [
         f"{plural(advised.options, 'option')} over {plural(len(advised.units), 'unit')} (users, traces or apps); "
         "a setting's values are compared where nothing else differs, unit by unit.",
-        f"Intervals hold at {100 * advised.confidence:g} % over {plural(advised.comparisons, 'comparison')}.",
+        f"Intervals hold at {100 * advised.confidence:g} % simultaneously for {plural(advised.comparisons, 'comparison')}.",
     ]
     if advised.together is not None:
         aim = next((effect for effect in advised.together.effects if effect.path == advised.goal), None)
