@@ -26,7 +26,8 @@ METHOD = """
 ## How it is judged
 
 Kernel and phone run each configuration under six seeds. The phone's first three runs are compared with the kernel's first three, in pairs
-of the same seed. The kernel's other three runs are compared with its first three (A against A), which shows the kernel's own spread. The margin is 10 % of the kernel's figure; for the median delay it is 15 %, and for kills it is 1 kill.
+of the same seed. The kernel's other three runs are compared with its first three (A against A), which shows the kernel's own spread.
+The margin is 10 % of the kernel's figure; for the median delay it is 15 %, and for kills it is 1 kill.
 
 | verdict | meaning |
 |---|---|

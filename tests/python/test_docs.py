@@ -76,7 +76,8 @@ def test_every_command_on_a_page_exists() -> None:
 def test_every_command_that_a_comment_or_message_quotes_exists() -> None:
     known = command_names()
     quoted = re.compile(r"`swaplab ((?:[a-z][a-z-]* ?)+)")
-    places = [path for folder in ("benches", "crates", "examples", "kernel", "papers", "python", "tools") for path in (ROOT / folder).rglob("*")]
+    folders = ("benches", "crates", "examples", "kernel", "papers", "python", "tools")
+    places = [path for folder in folders for path in (ROOT / folder).rglob("*")]
     for path in places:
         if path.suffix in (".c", ".md", ".py", ".rs", ".sh", ".toml") and "target" not in path.parts:
             for text in quoted.findall(path.read_text()):

@@ -3,9 +3,9 @@
 
 use crate::kernel::memory::{Bytes, Prot, EXECUTE, READ_WRITE};
 use crate::kernel::PAGE;
+use crate::managed_list::ManagedList;
 pub use crate::runs::PageRange;
 use crate::runs::RunMap;
-use crate::managed_list::ManagedList;
 
 /// The addresses of `pages`.
 pub fn addresses(pages: &PageRange) -> Bytes {

@@ -1,8 +1,8 @@
-//! Policies from shared libraries: `./libmine.so:mine`. `libloading` opens the library, which exports
-//! the C interface of `swaplab_plugin::abi`. Each release of a page is checked here: the page must
-//! be in memory, and the current call must be one that permits releases. A violation ends the
-//! replay with one line. The library's machine code is not confined, so a user must trust a library
-//! as much as a program.
+//! Policies from shared libraries: `./libmine.so:mine`. `libloading` opens the library, which
+//! exports the C interface of `swaplab_plugin::abi`. Each release of a page is checked here: the
+//! page must be in memory, and the current call must be one that permits releases. A violation ends
+//! the replay with one line. The library's machine code is not confined, so a user must trust a
+//! library as much as a program.
 
 mod loaded;
 
@@ -37,8 +37,8 @@ pub fn load(key: &FileKey) -> Result<PolicySpec> {
 /// The policies that a library exports. Refuses another version of the interface.
 ///
 /// # Safety
-/// `exported` is null or points to a constant [`abi::Exports`], which has this layout if its version
-/// is [`VERSION`].
+/// `exported` is null or points to a constant [`abi::Exports`], which has this layout if its
+/// version is [`VERSION`].
 unsafe fn tables(place: &str, exported: *const abi::Exports) -> Result<&'static [PolicyTable]> {
     if exported.is_null() {
         return Err(BadInput::new(place, "no policies", "a library that exports at least one"));

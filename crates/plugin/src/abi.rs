@@ -1,5 +1,5 @@
-//! The types of the C interface, version 1. `include/swaplab_policy.h` declares the same types in C.
-//! A library exports one symbol, `swaplab_policies`, a function without arguments that returns a
+//! The types of the C interface, version 1. `include/swaplab_policy.h` declares the same types in
+//! C. A library exports one symbol, `swaplab_policies`, a function without arguments that returns a
 //! pointer to [`Exports`]. Everything that is reached from there lives as long as the library,
 //! which is never unloaded. [`VERSION`] is incremented by any change to the layout or the meaning
 //! of these types.
@@ -56,8 +56,8 @@ pub struct Exports {
 // SAFETY: the value is a constant of a library.
 unsafe impl Sync for Exports {}
 
-/// One policy. The argument `state` of its functions is what `build` returned. No panic or exception
-/// may leave a function: it is caught and reported by `Host::fail`.
+/// One policy. The argument `state` of its functions is what `build` returned. No panic or
+/// exception may leave a function: it is caught and reported by `Host::fail`.
 #[repr(C)]
 pub struct PolicyTable {
     pub key: Text,
@@ -67,8 +67,8 @@ pub struct PolicyTable {
     pub signal: u32,
     pub parameters: *const Parameter,
     pub parameter_count: usize,
-    /// Build a policy and return its state; null after a call of `Host::fail`. `values` has one text
-    /// for each parameter, in the order of `parameters`.
+    /// Build a policy and return its state; null after a call of `Host::fail`. `values` has one
+    /// text for each parameter, in the order of `parameters`.
     pub build: unsafe extern "C" fn(setup: *const Setup, values: *const Text, host: *mut Host) -> *mut c_void,
     pub destroy: unsafe extern "C" fn(state: *mut c_void),
     /// The page was referenced and is in memory. `op`: 0 read, 1 write, 2 instruction fetch.
@@ -118,7 +118,8 @@ pub struct Host {
     /// One byte per page, with the bits of [`state`]. A release may change this pointer.
     pub states: *const u8,
     pub pages: usize,
-    /// Remove the page from memory. Allowed in `reclaim` and `insert`, for a page that is in memory.
+    /// Remove the page from memory. Allowed in `reclaim` and `insert`, for a page that is in
+    /// memory.
     pub release: unsafe extern "C" fn(host: *mut Host, page: u32),
     /// Report that the policy cannot continue. The replay ends with the message `why`.
     pub fail: unsafe extern "C" fn(host: *mut Host, why: Text),

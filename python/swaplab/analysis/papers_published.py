@@ -32,7 +32,7 @@ class Published(_Typed):
 
 
 class PublishedComparison(_Typed):
-    """One published figure of a design and our figure, which is None if the run does not have it."""
+    """A published figure of a design and our figure, which is None if the run does not have it."""
 
     design: str
     what: str

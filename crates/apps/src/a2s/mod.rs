@@ -42,17 +42,26 @@ pub struct Info {
     pub worlds: &'static [World],
 }
 
-const T_LIVE: Parameter =
-    Parameter::new("t_live", Kind::Number { low: 0.0, high: f64::MAX }, "18", "number of live apps from which no page is swapped out (ESS)");
+const T_LIVE: Parameter = Parameter::new(
+    "t_live",
+    Kind::Number { low: 0.0, high: f64::MAX },
+    "18",
+    "number of live apps from which no page is swapped out (ESS)",
+);
 const T_REUSE: Parameter = Parameter::new(
     "t_reuse",
     Kind::Number { low: 0.0, high: f64::INFINITY },
     "64",
     "average reuse distance from which an app's pages stay in memory (LVSP); inf: no limit",
 );
-const T_LAUNCHED: Parameter =
-    Parameter::new("t_launched", Kind::Integer { low: 0, high: u64::MAX }, "3", "number of launches below which an app's pages stay in memory (LVSP)");
-const STRICT: Parameter = Parameter::new("strict", Kind::Switch, "off", "weigh the average reuse distance by gaps instead of launches (LVSP)");
+const T_LAUNCHED: Parameter = Parameter::new(
+    "t_launched",
+    Kind::Integer { low: 0, high: u64::MAX },
+    "3",
+    "number of launches below which an app's pages stay in memory (LVSP)",
+);
+const STRICT: Parameter =
+    Parameter::new("strict", Kind::Switch, "off", "weigh the average reuse distance by gaps instead of launches (LVSP)");
 
 /// The worlds of conditions on a whole app. A kernel can forbid the swap-out of one app's control
 /// group, but not of single pages in it. `Kernel` stands for the world `vm` too, which runs the
@@ -83,14 +92,8 @@ static LVSP: Entry<Info> = policy(
 );
 static A2S: Entry<Info> =
     policy("a2s", "ess and lvsp together", "A2S, Algorithm 1", &[T_LIVE, T_REUSE, T_LAUNCHED, STRICT], AppPolicy::A2s, WHOLE_APP);
-static ACCLAIM: Entry<Info> = policy(
-    "acclaim",
-    "reclaims pages of the app in front last",
-    "Acclaim (USENIX ATC 2020), abstract",
-    &[],
-    AppPolicy::Acclaim,
-    PHONE,
-);
+static ACCLAIM: Entry<Info> =
+    policy("acclaim", "reclaims pages of the app in front last", "Acclaim (USENIX ATC 2020), abstract", &[], AppPolicy::Acclaim, PHONE);
 static ARIADNE: Entry<Info> = policy(
     "ariadne",
     "reclaims anonymous pages that the last start of their app used after all others",

@@ -170,8 +170,12 @@ pub struct Info {
 }
 
 const POLL_MS: f64 = 10.0;
-const VICTIM: Parameter =
-    Parameter::new("victim", Kind::Choice(&Victim::KEYS), "lru", "rule that chooses among the apps that may be killed: lru, oracle, swam or largest");
+const VICTIM: Parameter = Parameter::new(
+    "victim",
+    Kind::Choice(&Victim::KEYS),
+    "lru",
+    "rule that chooses among the apps that may be killed: lru, oracle, swam or largest",
+);
 
 impl Killer {
     /// The killer of a spec that a user wrote.

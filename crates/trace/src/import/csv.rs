@@ -1,5 +1,5 @@
-//! `csv`: a header `page,op[,app,class]`, then a line for each reference. Pages in decimal; op `I`, `R`
-//! or `W`; class `anonymous`, `file` (private: anonymous from its first write) or `shared`.
+//! `csv`: a header `page,op[,app,class]`, then a line for each reference. Pages in decimal; op `I`,
+//! `R` or `W`; class `anonymous`, `file` (private: anonymous from its first write) or `shared`.
 
 use super::{decimal, Format, Info, Options};
 use crate::builder::TraceBuilder;

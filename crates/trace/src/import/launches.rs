@@ -1,5 +1,5 @@
-//! `launches`: a header `seq,t_s,app,category,fg_s`, then a line for each app launch: its number, its
-//! time in seconds since the start of the trace, the app and its category, and the seconds for
+//! `launches`: a header `seq,t_s,app,category,fg_s`, then a line for each app launch: its number,
+//! its time in seconds since the start of the trace, the app and its category, and the seconds for
 //! which it stays in front. Times never run backwards.
 
 use super::{decimal, Format, Info, Options};

@@ -95,7 +95,7 @@ def run(points: list[Experiment], options: Options) -> WorldResult:
         result.rows.append(_row(point, design, made, outcomes))
         done.append((point, design, outcomes))
         if bad := sum(outcome.bad_pages for outcome in outcomes):
-            result.warnings.append(f"{design.name}: pages that came back with wrong content: {bad}. This is a defect of the pager or of this machine.")
+            result.warnings.append(f"{design.name}: pages with wrong content: {bad}; a defect of the pager or of this machine.")
         if options.listener:
             options.listener(number + 1, len(todo))
     result.host = this_machine(getpass.getuser())
