@@ -1,4 +1,4 @@
-"""Check names, comments and documents for what CONTRIBUTING.md asks of them (`make lint`; offline).
+"""Check the rules of CONTRIBUTING.md for names, comments and documents (`make lint`; offline).
 
 `python tools/check_words.py [ROOT]` checks the files that git knows below ROOT, by default this
 repository. Prints a line for each problem; the exit code is 1 if there is one, and 2 for bad usage.
@@ -47,7 +47,7 @@ def comments(name: str, text: str) -> dict[int, str]:
 
 
 def python_comments(text: str, lines: list[str]) -> dict[int, str]:
-    """Do the same for Python. Strings with `#` are told from comments by the tokenizer."""
+    """Do the same for Python. The tokenizer distinguishes comments from strings with `#`."""
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     starts = {token.start for token in tokens if token.type == tokenize.COMMENT}
     numbers = {row for row, column in starts if not lines[row - 1][:column].strip()}

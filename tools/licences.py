@@ -17,7 +17,7 @@ ALLOWED = {
     "Unicode-3.0", "Unlicense", "Zlib",
 }  # fmt: skip
 
-#: Further licences of Python packages, which are installed beside swaplab and not distributed with
+#: Further licences of Python packages, which are installed with swaplab and not distributed with
 #: it. `BSD`: its metadata does not say which of the BSD licences.
 INSTALLED = {"BSD", "MPL-2.0", "PSF-2.0"}
 

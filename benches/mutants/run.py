@@ -96,7 +96,7 @@ def outcomes(drawn: list[Mutant], crate_mutants: list[Mutant], timeout: int) -> 
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "mutants.out"
         # cargo-mutants 27 ignores `--re` for omitted fields of a struct. It skips every mutant that
-        # an earlier run has caught, and is told so of all that were not drawn.
+        # an earlier run has caught, so all mutants that were not drawn are listed as caught.
         results.mkdir()
         (results / "caught.txt").write_text("".join(f"{mutant.name}\n" for mutant in crate_mutants if mutant.name not in by_name))
         command = ["cargo", "mutants", "-p", f"swaplab-{crate}", "--iterate", "--output", folder, "--timeout", str(timeout)]

@@ -114,7 +114,7 @@ def report(table: Table, arguments: argparse.Namespace) -> str:
     date = datetime.datetime.now(datetime.UTC).date()
     load = os.getloadavg()[0]
     lines = [
-        "# The pager beside the kernel's swap",
+        "# The pager compared with the kernel's swap",
         "",
         f"Made by `python -m benches.pager.run` on {date}: Linux {platform.release()}, {os.cpu_count()} processors, load {load:.1f} at "
         f"the end, {arguments.rounds} rounds, medians. `nvm-direct` and `nvm-copy` are emulated: DRAM poses as NVM, without a latency. "

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from swaplab.analysis.verdict import plural
+
 from benches.validation.prices import FAULT_NS
 from benches.validation.result import Result
 from benches.validation.store import Stored
@@ -12,10 +14,10 @@ from benches.validation.verdicts import FIGURES, Contest, Judged, contested, tau
 HEAD = """# The simulated phone compared with a kernel
 
 `make validation` draws configurations by the hash of a commit, runs each on the simulated phone and in the world `vm` (Linux in QEMU under
-[virtual time](models/virtual-time.md)), and writes this page. The results are not edited by hand.
+[virtual time](models/virtual-time.md)), and writes this page. Nobody edits the results.
 
 The comparison validates reclaim by Linux's active and inactive lists on one core, for apps whose use of pages follows the model
-(`phone-app`). It does not validate a phone: there is no camera, no graphics memory, no second core and no real program. Times of the
+(`phone-app`). It does not validate a phone, which has a camera, graphics memory, several cores and real programs. Times of the
 kernel are virtual, and those of the phone are simulated.
 
 """
@@ -23,19 +25,21 @@ kernel are virtual, and those of the phone are simulated.
 METHOD = """
 ## How it is judged
 
-Each configuration runs under six seeds. The phone is compared with the kernel's first three, paired by seed. The kernel's other three
-are compared with its first three (A against A), which shows its own spread. The margin is 10 % of the kernel's figure, 15 % of the
-median delay, or 1 kill.
+Kernel and phone run each configuration under six seeds. The phone's first three runs are compared with the kernel's first three, in pairs
+of the same seed. The kernel's other three runs are compared with its first three (A against A), which shows the kernel's own spread.
+The margin is 10 % of the kernel's figure; for the median delay it is 15 %, and for kills it is 1 kill.
 
 | verdict | meaning |
 |---|---|
 | `equivalent` | The 95 % interval of the paired differences is within the margin. |
 | `different` | The interval is completely outside the margin. |
-| `undecided` | The interval is neither, or the half-width of A against A is above a third of the margin. |
-| `nothing` | Neither the kernel nor the phone has more than 32 pages of it. |
+| `undecided` | The interval crosses the margin, or the half-width of A against A is above a third of the margin. |
+| `nothing` | There is nothing to compare: both have at most 32 pages, no kill, or no reclaim. |
 | `shown` | The 95th percentile is not judged: of 13 launches it is the longest one. |
 
 An error is the phone's figure minus the kernel's, with the half-width of its interval and, after the bar, the half-width of A against A.
+The scan ratio is scanned pages per reclaimed page, and the kswapd share is the share of reclaimed pages that kswapd reclaimed. The
+*skill* is the phone's error in swap-ins divided by the error of the better of two simple predictions, the null predictors.
 """
 
 
@@ -62,7 +66,12 @@ def line(result: Result) -> str:
 
 
 def ratio(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:.2f}"
+    return defined(value, "-")
+
+
+def defined(value: float, otherwise: str = "not defined") -> str:
+    """Format a number that may be NaN."""
+    return otherwise if math.isnan(value) else f"{value:.2f}"
 
 
 def contests(results: list[Result]) -> list[Contest]:
@@ -72,7 +81,7 @@ def contests(results: list[Result]) -> list[Contest]:
 
 
 def summary(results: list[Result]) -> list[str]:
-    """How many designs got which verdict, by figure; ranking; skill."""
+    """Format the number of designs with each verdict by figure, the ranking, and the skill."""
     lines = ["", "| figure | equivalent | different | undecided | nothing |", "|---|---|---|---|---|"]
     for at, figure in enumerate(FIGURES):
         if figure.margin is None:
@@ -88,12 +97,12 @@ def summary(results: list[Result]) -> list[str]:
         *lines,
         "",
         "The two designs of a configuration are ranked by median delay; overlapping intervals are a tie. Kendall's tau-b is "
-        f"{ratio(tau(all_contests))} over {len(all_contests)} pairs (goal 0.9), and {ratio(tau(close))} over the {len(close)} contested "
-        "ones (those that the kernel separates by less than 20 %).",
+        f"{ratio(tau(all_contests))} over {plural(len(all_contests), 'pair')} (goal 0.9). A pair is contested if the kernel separates its "
+        f"designs by less than 20 %: over the contested pairs ({len(close)}) the tau-b is {defined(tau(close))}.",
         "",
-        f"In {met} of the {len(skills)} designs that swap anything in, the phone's error in swap-ins is at most half of the better null "
-        "predictor's, that is, its skill is at most 0.5 (goal: all). One null predictor is LRU by stack distance; the other predicts that "
-        "all pages of a launch come from swap.",
+        f"In {met} of {plural(len(skills), 'design')} with swap-ins, the phone's error in swap-ins is at most half of that of the better "
+        "null predictor, that is, its skill is at most 0.5 (goal: in all). One null predictor is LRU by stack distance; the other predicts "
+        "that all pages of a launch come from swap.",
     ]
 
 
@@ -145,10 +154,10 @@ def suffix(of: Stored) -> str:
 def section(of: Stored, held_out: bool) -> list[str]:
     """Format a set of draws: where it comes from, and its summary."""
     names = list(dict.fromkeys(result.drawn.name for result in of.results))
-    launches = "every second one with recorded launches of a user" if of.recorded else "all with generated launches"
+    launches = "every second configuration with recorded launches of a user" if of.recorded else "all with generated launches"
     facts, prices = of.facts, of.prices
     measured = (
-        "The following was counted in guests without memory pressure. "
+        "The following sizes were counted in guests without memory pressure. "
         f"The kernel reserves {facts.reserved_base / 2**20:.1f} MiB, and {facts.reserved_section / 2**20:.2f} MiB for each section of "
         f"128 MiB. It and the guest's programs use {facts.used_base / 2**20:.1f} MiB, and an app {facts.app_bytes / 2**20:.2f} MiB in "
         "addition to its pages. From these figures a draw's memory was computed. The memory in use that the phone has, and an app's own "
@@ -157,10 +166,10 @@ def section(of: Stored, held_out: bool) -> list[str]:
         f"{FAULT_NS} ns for a fault, {prices.swap_in_ns:,.0f} ns for a swap-in, {prices.block_request_ns:,.0f} ns for a block request, "
         f"{prices.compress_ns:,.0f} ns to compress and {prices.decompress_ns:,.0f} ns to decompress by lz4, "
         f"{prices.anon_out_ns:,.0f} ns to evict an anonymous page, {prices.file_out_ns:,.0f} ns to drop a page of a file and "
-        f"{prices.file_in_ns:,.0f} ns to read it again. No figure was "
+        f"{prices.file_in_ns:,.0f} ns to map a page of a file that is read again. No figure was "
         "fitted to a run that is judged."
     )
-    title = f"Held out:{suffix(of)}" if held_out else "Together"
-    drawn = f"{len(names)} configurations, {len(of.results)} designs, {launches}"
+    title = f"Held out:{suffix(of)}" if held_out else "All configurations together"
+    drawn = f"{plural(len(names), 'configuration')}, {plural(len(of.results), 'design')}, {launches}"
     origin = f"The draws are of commit `{of.commit}` with kernel `{of.kernel}`: {drawn}. {measured}"
     return ["", f"## {title}", "", origin, *summary(of.results)]

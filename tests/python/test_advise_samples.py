@@ -53,7 +53,7 @@ def test_a_phone_whose_tasks_wait_is_tight_and_every_figure_is_that_of_the_sampl
     said = "\n".join(found.findings)
     assert "least memory available for new apps without swapping (MemAvailable): 717 MiB, 10 % of MemTotal" in said
     assert "waited for memory for 180 ms in all, 4.50 % of the time" in said
-    assert "kswapd scanned 1,800 pages" in said and "4,000 pages were written to swap" in said and "1 kill noted" in said
+    assert "kswapd scanned 1,800 pages" in said and "4,000 pages were written to swap" in said and "1 kill recorded" in said
     assert "4,096 MiB, 57 % of MemTotal; at most 2,048 MiB of it was used (50 %)" in found.zram
     assert "only 7.15 % of it counted as free" in found.zram and "try a larger area" in found.zram
 

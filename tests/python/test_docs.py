@@ -73,6 +73,19 @@ def test_every_command_on_a_page_exists() -> None:
             assert words in known or (words.split()[0] in known and words.split()[0] not in ("trace", "papers", "kernel")), (page, words)
 
 
+def test_every_command_that_a_comment_or_message_quotes_exists() -> None:
+    known = command_names()
+    quoted = re.compile(r"`swaplab ((?:[a-z][a-z-]* ?)+)")
+    folders = ("benches", "crates", "examples", "kernel", "papers", "python", "tools")
+    places = [path for folder in folders for path in (ROOT / folder).rglob("*")]
+    for path in places:
+        if path.suffix in (".c", ".md", ".py", ".rs", ".sh", ".toml") and "target" not in path.parts:
+            for text in quoted.findall(path.read_text()):
+                first, *rest = text.split()
+                is_group = first in ("trace", "papers", "kernel")
+                assert first in known and (not is_group or not rest or f"{first} {rest[0]}" in known), (path, text)
+
+
 def test_the_first_hour_takes_five_commands_at_most() -> None:
     text = (ROOT / "docs" / "first-hour.md").read_text()
     lines = [line for kind, code in BLOCK.findall(text) if kind == "bash" for line in code.splitlines() if line.strip()]

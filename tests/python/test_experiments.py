@@ -115,7 +115,7 @@ def test_memory_runs_redis_under_the_pager_or_names_the_missing_capability(folde
 
 def test_a_world_refuses_keys_that_have_no_effect_by_name(folder: Path) -> None:
     cases = [
-        ("memory.toml", "design.1.policy=arc", "policy arc needs every reference; here faults alone are seen"),
+        ("memory.toml", "design.1.policy=arc", "policy arc needs every reference; this world has only faults"),
         ("memory.toml", "design.1.app_policy=a2s", "app policy a2s needs launches of apps"),
         ("replay.toml", "design.1.killer=minfree", "killer minfree has no apps to kill in replay"),
         ("phone.toml", "design.A2S.policy=opt-cost", "policy opt-cost"),

@@ -128,5 +128,5 @@ def test_unsupported_designs_are_refused_before_any_program_starts(wanted: Exper
 
 
 def test_a_policy_that_needs_more_than_faults_is_refused_by_name():
-    with pytest.raises(BadInput, match="policy clock needs reference bits; here faults alone are seen"):
+    with pytest.raises(BadInput, match="policy clock needs reference bits; this world has only faults"):
         experiments.refuse(parsed(EXPERIMENT.replace("DRAM", "12MiB")), "x.toml")

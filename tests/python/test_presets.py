@@ -79,7 +79,7 @@ def test_the_default_is_a_preset_that_runs(tmp_path: Path) -> None:
     assert here("new", file).code == 0
     done = here("run", file)
     assert done.code == 0 and "replay (simulated)" in done.out
-    here("new", file).refuses("is there already")
+    here("new", file).refuses("exists already")
     here("new", tmp_path / "y.toml", "--preset", "none").refuses("unknown preset 'none'", "expected one of")
     here("new", tmp_path / "y.toml", "--preset", "a2s-lage").refuses("a2s-large")
     here("new", tmp_path / "nowhere" / "y.toml").refuses("No such file")
@@ -102,5 +102,5 @@ def test_a_device_file_is_a_start_for_ones_own(tmp_path: Path) -> None:
     assert copied == here(*call, "machine.devices.nvm=optane-m10").document["rows"][0]["time"]["io_ns"] > 0
     here("new", tmp_path / "x.toml", "--device", "optane").refuses("optane-m10")
     here("new", tmp_path / "x.toml", "--device", "optane-m10", "--preset", "replay").refuses("--device or --preset")
-    here("new", own, "--device", "ufs-3.1").refuses("is there already")
+    here("new", own, "--device", "ufs-3.1").refuses("exists already")
     assert not (tmp_path / "x.toml").exists()

@@ -126,7 +126,7 @@ def test_a_saved_experiment_has_only_the_given_options(small: Path, tmp_path: Pa
     assert "machine.dram" in text and "vm" not in text and "minfree" not in text
     again = tmp_path / "again.toml"
     assert here("check", saved).code == 0
-    here("new", saved).refuses("is there already")
+    here("new", saved).refuses("exists already")
     assert not again.exists()
 
 

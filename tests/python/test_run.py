@@ -236,7 +236,7 @@ def test_a_program_that_cannot_be_paged_is_refused_with_the_reason(tmp_path):
         run = paged([str(setuid)], "8MiB")
         assert run.returncode == 3 and b"set-uid" in run.stderr
     for options, code, word in (
-        (["--policy", "lru"], 2, b"needs every reference; here faults alone are seen"),
+        (["--policy", "lru"], 2, b"needs every reference; this world has only faults"),
         (["--policy", "refalt"], 2, b"refault"),
         (["--swap", "nvm-dirct"], 2, b"nvm-direct"),
         (["--medium", "clay"], 2, b"optane-m10"),

@@ -65,8 +65,8 @@ BAD = {
     "'machin.dram' = ['5%']": "unknown key 'machin'; expected 'machine'",
     "'design.clokc.policy' = ['lru']": "no design 'clokc'; expected 'clock'",
     "'vary.points' = [1]": "a key of [vary] itself",
-    "'machine.dram.x' = [1]": "(machine.dram.x = 1): machine.dram: invalid type: map",
-    "list = [{ 'machine.dram' = '5%' }]\n'run.seed' = [1]": "a list beside keys",
+    "'machine.dram.x' = [1]": "(machine.dram.x = 1): machine.dram: map; expected",
+    "list = [{ 'machine.dram' = '5%' }]\n'run.seed' = [1]": "a list together with keys",
 }
 
 

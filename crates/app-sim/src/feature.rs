@@ -85,7 +85,9 @@ impl Feature {
         if self.run == 0 {
             return Err(BadInput::new("--run", "0", "at least one page"));
         }
-        let pages = swaplab_vocab::Memory::parse(&self.footprint)?.pages(PAGE as u64, 0)?;
+        let pages = swaplab_vocab::Memory::parse(&self.footprint)
+            .and_then(|size| size.pages(PAGE as u64, 0))
+            .map_err(|e| e.within("--footprint"))?;
         if pages < self.run {
             return Err(BadInput::new("--footprint", format!("{pages} pages"), format!("at least one run of {} pages", self.run)));
         }

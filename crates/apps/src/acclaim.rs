@@ -1,6 +1,6 @@
-//! What: foreground-aware eviction: pages of the app in front stay while pages of other apps are
-//! left to reclaim.
-//! Why: reclaim by recency alone evicts pages of the app in use, which refault at once, instead of
+//! What: foreground-aware eviction: pages of the app in front stay as long as there are pages of
+//! other apps to reclaim.
+//! Why: reclaim by recency alone evicts pages of the app in use, which soon refault, instead of
 //! pages of background apps that were touched slightly later.
 //! Source: Acclaim ("Acclaim: Adaptive Memory Reclaim to Improve User Experience in Android
 //! Systems", USENIX ATC 2020), its foreground-aware eviction.

@@ -3,8 +3,9 @@
 
 use swaplab_vocab::AppId;
 
+/// The launches of one app.
 #[derive(Clone, Copy, Debug, Default)]
-struct Of {
+struct AppHistory {
     launches: u64,
     /// Number of launches of other apps between successive launches of this one, summed over all
     /// its launches.
@@ -17,21 +18,21 @@ struct Of {
 #[derive(Clone, Debug, Default)]
 pub struct History {
     launches: u64,
-    apps: Vec<Of>,
+    apps: Vec<AppHistory>,
 }
 
 impl History {
     pub fn launch(&mut self, app: AppId) {
         let at = usize::from(app);
         if self.apps.len() <= at {
-            self.apps.resize(at + 1, Of::default());
+            self.apps.resize(at + 1, AppHistory::default());
         }
-        let of = &mut self.apps[at];
-        if of.launches > 0 {
-            of.gaps += self.launches - of.last - 1;
+        let app = &mut self.apps[at];
+        if app.launches > 0 {
+            app.gaps += self.launches - app.last - 1;
         }
-        of.last = self.launches;
-        of.launches += 1;
+        app.last = self.launches;
+        app.launches += 1;
         self.launches += 1;
     }
 

@@ -53,7 +53,7 @@ impl Bench {
 
     fn qemu(&self, arch: &str, root: Option<&str>, limits: Limits, label: Option<Label>) -> (ExitStatus, Trace) {
         let (ring, shared) = (Ring::create().unwrap(), Shared::default());
-        label.into_iter().for_each(|l| shared.ask_label(l, Some(&ring)));
+        label.into_iter().for_each(|l| shared.request_label(l, Some(&ring)));
         let plugin = std::env::current_exe().unwrap().with_file_name("libswaplab_capture_plugin.so");
         let mut command = Command::new(format!("qemu-{arch}"));
         command.args(root.iter().flat_map(|r| ["-L", r]));

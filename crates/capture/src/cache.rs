@@ -75,7 +75,7 @@ impl CacheSizes {
                 "LL" => (&mut last, LL_WAYS),
                 other => return Err(bad(format!("no cache is called '{other}'"))),
             };
-            let bytes = match Memory::parse(size)? {
+            let bytes = match Memory::parse(size).map_err(|e| e.within(&format!("caches '{text}'")))? {
                 Memory::Bytes(bytes) => bytes,
                 Memory::Pages(pages) => pages.saturating_mul(PAGE_SIZE),
                 Memory::Percent(_) => return Err(bad("a percentage".into())),

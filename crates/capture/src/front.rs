@@ -52,20 +52,20 @@ impl Label {
 #[derive(Default)]
 pub struct Shared {
     labels: Mutex<Vec<Label>>,
-    asked: AtomicU64,
+    requested_labels: AtomicU64,
     program: AtomicU8,
-    enough: AtomicBool,
+    program_may_end: AtomicBool,
 }
 
 const GONE: u8 = 1;
 const CRASHED: u8 = 2;
 
 impl Shared {
-    pub fn ask_label(&self, label: Label, ring: Option<&Ring>) {
+    pub fn request_label(&self, label: Label, ring: Option<&Ring>) {
         self.labels.lock().expect("no holder of this lock panics").push(label);
-        self.asked.fetch_add(1, Ordering::Release);
+        self.requested_labels.fetch_add(1, Ordering::Release);
         if let Some(ring) = ring {
-            ring.ask_label();
+            ring.request_label();
         }
     }
 
@@ -75,8 +75,8 @@ impl Shared {
     }
 
     /// Whether the recording is complete or has failed, so that the program may be ended.
-    pub fn enough(&self) -> bool {
-        self.enough.load(Ordering::Acquire)
+    pub fn program_may_end(&self) -> bool {
+        self.program_may_end.load(Ordering::Acquire)
     }
 
     fn label(&self, number: u64) -> Option<Label> {
@@ -93,7 +93,7 @@ pub struct Outcome {
 
 /// Record the events that a plugin writes to `ring` until the program or the recording ends.
 pub fn record_ring(ring: &Ring, request: Request, shared: &Shared) -> Result<Outcome> {
-    let mut slt = Slt::create(request, shared)?;
+    let mut file = TraceFile::create(request, shared)?;
     let mut words = Vec::new();
     loop {
         let gone = shared.program.load(Ordering::Acquire) != 0;
@@ -101,17 +101,17 @@ pub fn record_ring(ring: &Ring, request: Request, shared: &Shared) -> Result<Out
         ring.take(&mut words);
         let mut left = words.iter().copied();
         while let Some(event) = Event::decode(&mut left) {
-            if !slt.put(&event) {
+            if !file.put(&event) {
                 break;
             }
         }
-        if slt.over() {
+        if file.is_finished() {
             ring.close();
-            slt.tell_whether_enough();
+            file.publish_whether_program_may_end();
         }
         if gone && words.is_empty() {
-            slt.builder.meta.raw_references = Some(ring.raw_references());
-            return slt.finish();
+            file.builder.meta.raw_references = Some(ring.raw_references());
+            return file.finish();
         }
         if words.is_empty() {
             std::thread::sleep(Duration::from_millis(1));
@@ -122,7 +122,7 @@ pub fn record_ring(ring: &Ring, request: Request, shared: &Shared) -> Result<Out
 /// Record the output of lackey for process `pid`.
 pub fn record_lackey(text: impl Read, pid: u32, request: Request, shared: &Shared) -> Result<Outcome> {
     let limits = request.limits;
-    let mut recorder = Recorder::new(Slt::create(request, shared)?, Process::other(pid), limits);
+    let mut recorder = Recorder::new(TraceFile::create(request, shared)?, Process::other(pid), limits);
     let mut lackey = Lackey::default();
     let mut text = BufReader::with_capacity(1 << 16, text);
     let mut line = Vec::new();
@@ -134,8 +134,8 @@ pub fn record_lackey(text: impl Read, pid: u32, request: Request, shared: &Share
         }
         lackey.line(line.trim_ascii_end(), &mut recorder)?;
     }
-    let slt = recorder.into_sink();
-    slt.tell_whether_enough();
+    let file = recorder.into_sink();
+    file.publish_whether_program_may_end();
     // Closing the pipe would end valgrind by SIGPIPE, so keep reading until the program has ended.
     while shared.program.load(Ordering::Acquire) == 0 {
         let taken = text.fill_buf().map(<[u8]>::len).unwrap_or(0);
@@ -144,11 +144,11 @@ pub fn record_lackey(text: impl Read, pid: u32, request: Request, shared: &Share
             std::thread::sleep(Duration::from_millis(1));
         }
     }
-    slt.finish()
+    file.finish()
 }
 
 /// A sink that adds events to a trace builder.
-struct Slt<'a> {
+struct TraceFile<'a> {
     builder: TraceBuilder,
     folder: CString,
     shared: &'a Shared,
@@ -168,8 +168,8 @@ const RESERVE: u64 = 2 << 20;
 /// Maximum size of a page's entry in the page table at the end of the file, in bytes.
 const TABLE_ENTRY: u64 = 24;
 
-impl<'a> Slt<'a> {
-    fn create(request: Request, shared: &'a Shared) -> Result<Slt<'a>> {
+impl<'a> TraceFile<'a> {
+    fn create(request: Request, shared: &'a Shared) -> Result<TraceFile<'a>> {
         let Request { output, program, limits, caches, root, provenance } = request;
         let mut builder = TraceBuilder::create(&output, Kind::Page, 4096, Codec::Zstd)?;
         builder.app(&program, None)?;
@@ -178,16 +178,19 @@ impl<'a> Slt<'a> {
         let folder = output.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let folder = CString::new(folder.as_os_str().as_bytes()).map_err(|_| BadInput::new("output", "a NUL in its name", "a path"))?;
         let root = root.unwrap_or_default();
-        Ok(Slt { builder, folder, shared, limits, caches, root, end: None, error: None, disk_full: false, put: 0 })
+        Ok(TraceFile { builder, folder, shared, limits, caches, root, end: None, error: None, disk_full: false, put: 0 })
     }
 
-    fn over(&self) -> bool {
+    /// Whether no further event is written: the recording is complete or has failed, or the disk is
+    /// nearly full.
+    fn is_finished(&self) -> bool {
         self.end.is_some() || self.error.is_some() || self.disk_full
     }
 
-    fn tell_whether_enough(&self) {
+    /// Tell other threads whether the program may be ended. After a full disk it runs on.
+    fn publish_whether_program_may_end(&self) {
         let limit = self.end.as_ref().is_some_and(|e| e.reason == Reason::Limit);
-        self.shared.enough.store(limit || self.error.is_some(), Ordering::Release);
+        self.shared.program_may_end.store(limit || self.error.is_some(), Ordering::Release);
     }
 
     fn add(&mut self, event: &Event) -> Result<()> {
@@ -238,7 +241,7 @@ impl<'a> Slt<'a> {
         let reason = self.end.as_ref().map(|e| e.reason);
         let cut = match reason {
             _ if self.disk_full => Some("the disk is nearly full"),
-            Some(Reason::Limit) => Some("the number of references asked for is reached"),
+            Some(Reason::Limit) => Some("the requested number of references is reached"),
             Some(Reason::Exec) => Some("the program replaced itself by another one"),
             _ if crashed => Some("the program was ended by a signal"),
             _ => None,
@@ -267,9 +270,9 @@ impl<'a> Slt<'a> {
     }
 }
 
-impl Sink for Slt<'_> {
+impl Sink for TraceFile<'_> {
     fn put(&mut self, event: &Event) -> bool {
-        if self.over() {
+        if self.is_finished() {
             return false;
         }
         self.put += 1;
@@ -284,6 +287,6 @@ impl Sink for Slt<'_> {
     }
 
     fn labels(&self) -> u64 {
-        self.shared.asked.load(Ordering::Acquire)
+        self.shared.requested_labels.load(Ordering::Acquire)
     }
 }

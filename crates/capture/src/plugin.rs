@@ -261,13 +261,13 @@ pub unsafe extern "C" fn qemu_plugin_install(id: PluginId, info: *const Info, ar
     let plugin = match install(unsafe { &*info }, &arguments) {
         Ok(plugin) => plugin,
         Err(why) => {
-            eprintln!("swaplab capture: {why}");
+            eprintln!("swaplab trace capture: {why}");
             return -1;
         }
     };
     let api = plugin.api;
     if PLUGIN.set(plugin).is_err() {
-        eprintln!("swaplab capture: the plugin is loaded twice");
+        eprintln!("swaplab trace capture: the plugin is loaded twice");
         return -1;
     }
     // SAFETY: QEMU's registration functions, with callbacks of the declared types that stay for the

@@ -42,12 +42,12 @@ unsafe impl Sync for Ring {}
 impl Ring {
     /// Create a ring in anonymous memory.
     pub fn create() -> std::io::Result<Ring> {
-        // SAFETY: the name is a C string; the call touches nothing else of ours.
+        // SAFETY: the name is a C string; the call accesses no other memory of this program.
         let descriptor = unsafe { libc::memfd_create(c"swaplab-capture".as_ptr(), libc::MFD_CLOEXEC) };
         if descriptor < 0 {
             return Err(std::io::Error::last_os_error());
         }
-        // SAFETY: the descriptor is new and nobody else's.
+        // SAFETY: the descriptor is new, and no other code uses it.
         let file = unsafe { File::from_raw_fd(descriptor) };
         file.set_len(RING_BYTES)?;
         let ring = Ring::map(file)?;
@@ -110,7 +110,7 @@ impl Ring {
     }
 
     /// Request a label at the current position of the program.
-    pub fn ask_label(&self) {
+    pub fn request_label(&self) {
         self.word(LABELS).fetch_add(1, Ordering::Relaxed);
     }
 

@@ -48,7 +48,7 @@ impl Options {
         Options { rates: end(&RATES), gc: end(&GC) }
     }
 
-    /// The spec with these options. Its name says them.
+    /// Apply these options to a spec. They become part of its name.
     pub fn apply(&self, mut spec: DeviceSpec) -> Result<DeviceSpec> {
         let plain = spec.name.clone();
         if let Some(end) = self.rates {

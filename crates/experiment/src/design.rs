@@ -23,12 +23,12 @@ pub struct Design {
     pub swap: Option<OneOrMany<Spec>>,
     /// Whose pages may be swapped out: an app policy of `swaplab list app-policies`.
     pub app_policy: OneOrMany<Spec>,
-    /// The low-memory killer, in place of `machine.killer`.
+    /// The low-memory killer, instead of `machine.killer`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub killer: Option<OneOrMany<Spec>>,
     /// Which pages are read at the start of an app before it accesses them.
     pub prepage: Prepage,
-    /// Proactive reclaim, in place of `machine.proactive`.
+    /// Proactive reclaim, instead of `machine.proactive`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proactive: Option<Proactive>,
 }

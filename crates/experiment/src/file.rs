@@ -174,7 +174,13 @@ fn line_of(place: &str, text: &str, error: &toml::de::Error) -> String {
 }
 
 fn from_json<T: for<'a> Deserialize<'a>>(place: &str, text: &str) -> Result<T> {
-    serde_json::from_str(text).map_err(|e| bad_value(place, &e.to_string()))
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|e| {
+        let message = e.inner().to_string();
+        bad_value(&with_key(place, e.path(), &message), &message)
+    })?;
+    reader.end().map_err(|e| bad_value(place, &e.to_string()))?;
+    Ok(value)
 }
 
 /// Convert a JSON object to a TOML table. A null value is a missing key.
@@ -193,6 +199,20 @@ fn table_of_json(place: &str, text: &str) -> Result<Table> {
     serde_json::from_value(given(value)).map_err(|e| bad_value(place, &e.to_string()))
 }
 
+/// The words for a type of the core in errors.
+fn kind_in_words(kind: &str) -> &str {
+    match kind {
+        "u64" | "u32" | "usize" => "a whole number of 0 or more",
+        "f64" => "a number",
+        "a boolean" => "true or false",
+        "a string" => "a text in quotes",
+        "a sequence" => "a list",
+        "a map" => "a table",
+        kind if kind.starts_with("struct ") => "a table",
+        kind => kind,
+    }
+}
+
 /// Convert an error of serde to one line. For an unknown key serde lists all known keys in
 /// backticks; the nearest one suffices.
 fn bad_value(place: &str, message: &str) -> BadInput {
@@ -204,9 +224,11 @@ fn bad_value(place: &str, message: &str) -> BadInput {
         }
         _ => {
             let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
-            match line.split_once("; expected ") {
-                Some((found, expected)) => BadInput::new(place, found, expected),
-                None => BadInput::new(place, line, "an experiment as `swaplab schema` describes it"),
+            let of_type = line.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected "));
+            match (line.split_once("; expected "), of_type) {
+                (Some((found, expected)), _) => BadInput::new(place, found, expected),
+                (None, Some((found, kind))) => BadInput::new(place, found.replace('`', ""), kind_in_words(kind)),
+                (None, None) => BadInput::new(place, line, "an experiment as `swaplab schema` describes it"),
             }
         }
     }

@@ -128,11 +128,11 @@ impl Default for Devices {
 }
 
 fn size(text: &str) -> Size {
-    Size::parse(text).expect("a size of ours")
+    Size::parse(text).expect("a valid size")
 }
 
 fn spec(text: &str) -> Spec {
-    text.parse().expect("a spec of ours")
+    text.parse().expect("a valid spec")
 }
 
 impl Default for KernelSettings {
@@ -240,7 +240,7 @@ macro_rules! machines {
 }
 
 machines! {
-    "plain": "memory for apps and nothing else, as a control group is",
+    "plain": "memory for apps only, like a control group",
     "nexus-5": "Nexus 5 of 2013 with 1.5 GB by boot parameter, Android 4.4 (A2S, Section 5)",
     "android-15": "phone of 8 GB with Android 15 and UFS 3.1, as AOSP and Linux leave it",
     "android-15-12gb": "phone of 12 GB with Android 15 and UFS 4.0, as AOSP and Linux leave it",

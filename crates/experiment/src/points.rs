@@ -52,7 +52,7 @@ impl Vary {
     fn points(&self, place: &str, seed: u64) -> Result<Vec<Point>> {
         if !self.list.is_empty() {
             if !self.keys.is_empty() || self.points.is_some() {
-                return Err(BadInput::new(place, "a list beside keys or points", "either `list`, or keys with their values"));
+                return Err(BadInput::new(place, "a list together with keys or points", "either `list`, or keys with their values"));
             }
             return Ok(self.list.clone());
         }
@@ -194,6 +194,6 @@ mod tests {
         assert_eq!(error("\"a\" = ['50%', '50%']"), "vary: a: '50%' twice; expected each value once");
         assert!(error("\"a\" = { low = 2, high = 1 }").contains("low 2, high 1"));
         assert!(error("points = 0\n\"a\" = [1]").contains("0 points"));
-        assert!(error("list = [{ a = 1 }]\n\"a\" = [1]").contains("a list beside keys"));
+        assert!(error("list = [{ a = 1 }]\n\"a\" = [1]").contains("a list together with keys"));
     }
 }

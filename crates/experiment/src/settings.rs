@@ -54,8 +54,8 @@ impl Display {
     }
 }
 
-/// Work of apps, services and daemons beside the launches. All of it is off by default, because no
-/// paper publishes it with its workload.
+/// Work of apps, services and daemons in addition to launches. All of it is off by default, because
+/// no paper publishes it with its workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Background {

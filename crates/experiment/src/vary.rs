@@ -13,7 +13,7 @@ pub struct Vary {
     /// independently and uniformly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub points: Option<u64>,
-    /// A list of points in place of keys: each entry gives the values of its keys at a point.
+    /// A list of points instead of keys: each entry gives the values of its keys at a point.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub list: Vec<BTreeMap<String, Scalar>>,
     /// A key of the experiment, such as `machine.dram` or `design.zram.swap.size`, and its values.

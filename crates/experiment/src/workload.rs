@@ -179,14 +179,14 @@ pub enum Apps {
 /// A real program: an included app, an app file, or a command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Use {
-    /// `redis`, `phone-app` and others of `swaplab list apps`, or the path of an app file, relative
-    /// to the experiment file.
+    /// An included app file (`chromium`, `node`, `phone-app`, `python`, `redis`, `sqlite` or
+    /// `swaplab-app`), or the path of an app file, relative to the experiment file.
     #[serde(default, rename = "use", skip_serializing_if = "String::is_empty")]
     pub app: String,
-    /// A command that is run to its end, in place of `use` (world `memory`).
+    /// A command that is run to its end, instead of `use` (world `memory`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
-    /// The name, in place of the app's own.
+    /// The name, instead of the one in the app file.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// Number of instances. They are named NAME-1, NAME-2 and so on, and each has its own seed if

@@ -255,7 +255,7 @@ fn memory(experiment: &Experiment, design: &Design) -> Accepted {
     if let Some(Info { signal, .. }) = policy(design) {
         require(*signal == Signal::FaultOnly, || {
             let needs = if *signal == Signal::Exact { "every reference" } else { "reference bits" };
-            format!("policy {} needs {needs}; here faults alone are seen", design.policy())
+            format!("policy {} needs {needs}; this world has only faults", design.policy())
         })?;
     }
     Ok(())

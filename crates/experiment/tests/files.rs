@@ -121,7 +121,7 @@ fn each_world_refuses_what_it_cannot_run() {
     assert_eq!(refusals(WORLDS, &[], World::Phone), Vec::<String>::new());
     assert_eq!(refusals(MEMORY, &[], World::Memory), Vec::<String>::new());
     let arc = refusals(MEMORY, &["design.1.policy=arc"], World::Memory);
-    assert_eq!(arc, ["memory: policy arc needs every reference; here faults alone are seen"]);
+    assert_eq!(arc, ["memory: policy arc needs every reference; this world has only faults"]);
     let live = refusals(WORLDS, &["design.zram.policy=mglru"], World::Kernel);
     assert_eq!(live, ["kernel: policy mglru cannot be put into a kernel that runs; expected system, the kernel's own"]);
     assert_eq!(refusals(WORLDS, &["machine.dram=256MiB"], World::Vm), Vec::<String>::new());
@@ -167,7 +167,8 @@ fn invalid_experiments_are_refused_in_one_line_with_the_key() {
         (PHONE, &["machine.dram=300MiB"], "machine.dram: 300MiB; expected 16MiB more than"),
         (PHONE, &["machine.base=nexus5"], "machine.base: unknown machine 'nexus5'; expected 'nexus-5' (did you mean that?)"),
         (PHONE, &["machine.bass=x"], "unknown key 'bass'; expected 'base' (did you mean that?)"),
-        (PHONE, &["run.on=7"], "run.on: invalid type: integer `7`, expected one value or a list of values"),
+        (PHONE, &["run.on=7"], "run.on: integer 7; expected one value or a list of values"),
+        (PHONE, &["run.seed=x"], "run.seed: string \"x\"; expected a whole number of 0 or more"),
         (PHONE, &["run.on=['phne']"], "run.on: unknown world 'phne'; expected 'phone' (did you mean that?)"),
         (PHONE, &["run.on=['phone', 'phone']"], "run.on: 'phone' twice; expected each world once"),
         (PHONE, &["run.seeds=0"], "run.seeds: 0; expected 1 to 10000"),

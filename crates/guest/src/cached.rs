@@ -1,4 +1,4 @@
-//! What app compaction knows of an app.
+//! The state of an app for app compaction.
 
 use swaplab_apps::compaction::Usage;
 

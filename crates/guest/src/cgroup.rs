@@ -74,8 +74,8 @@ fn group_of(app: &str, plan: &Plan) -> Group {
 
 impl Group {
     /// Allow or forbid reclaim to swap out the group's pages. Pages that are already swapped out
-    /// stay there. Does nothing if the group has no memory controller of its own, which it has only
-    /// with `app_groups`.
+    /// stay there. Does nothing if the group has no memory controller, which it has only with
+    /// `app_groups`.
     pub fn allow_swap(&self, allowed: bool) -> Result<()> {
         let file = self.path.join("memory.swap.max");
         // A kernel without swap, and a group without the memory controller, do not have the file.

@@ -58,7 +58,7 @@ fn due(phone: &mut Phone, after_ns: u64) -> Vec<Due> {
             continue;
         }
         cached.done = true;
-        // While the phone is locked nobody reaps the process, so that its id is still its own.
+        // While the phone is locked no thread reaps the process, so the id still belongs to it.
         let process = Pid::from_raw(id as i32).map(|id| pidfd_open(id, PidfdFlags::empty()));
         if let Some(Ok(process)) = process {
             found.push(Due { app, id, process });

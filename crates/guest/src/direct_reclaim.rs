@@ -8,7 +8,7 @@ use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use swaplab_vocab::{BadInput, Result};
 
-/// A trace of its own, beside that of the plan's events.
+/// The trace instance of the killer. It is separate from the trace of the plan's events.
 const TRACE: &str = "/sys/kernel/tracing/instances/killer";
 const BEGIN: &str = "mm_vmscan_direct_reclaim_begin";
 const END: &str = "mm_vmscan_direct_reclaim_end";

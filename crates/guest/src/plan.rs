@@ -153,7 +153,7 @@ impl Plan {
         self.settings.iter().chain(area).map(|setting| setting.path.as_str())
     }
 
-    /// The name and the access feature of every process with memory of its own.
+    /// The name and the access feature of every process: the apps and the system process.
     pub fn processes(&self) -> impl Iterator<Item = (&str, &Feature)> {
         let apps = self.apps.iter().map(|app| (app.name.as_str(), &app.feature));
         apps.chain(self.system.iter().map(|system| (system.name.as_str(), &system.feature)))

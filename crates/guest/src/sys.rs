@@ -43,7 +43,7 @@ struct BlkpgArgument {
     data: *mut BlkpgPartition,
 }
 
-/// Add a partition to a block device. The kernel makes a block device of its own for it.
+/// Add a partition to a block device. The kernel makes a separate block device for it.
 pub fn add_partition(device: &File, wanted: &Partition) -> IoResult<()> {
     const BLKPG: libc::c_int = 0x1269;
     const ADD_PARTITION: libc::c_int = 1;

@@ -56,32 +56,32 @@ pub fn run(plan: &Plan, groups: Vec<Group>) -> Result<()> {
 }
 
 fn visit_all<'a>(plan: &'a Plan, phone: &'a Mutex<Phone<'a>>, groups: Vec<Group>) -> Result<()> {
-    let mut desk = Desk::new(plan, phone, groups)?;
-    desk.start_system()?;
+    let mut visits = Visits::new(plan, phone, groups)?;
+    visits.start_system()?;
     trace::start(&plan.events)?;
-    let mut first = Sample::take(desk.kswapd);
-    let mut killer_ns = desk.killer_ns();
+    let mut first = Sample::take(visits.kswapd);
+    let mut killer_ns = visits.killer_ns();
     for (number, visit) in plan.visits.iter().enumerate() {
         let warm_up_ended = !visit.warm_up && (number == 0 || plan.visits[number - 1].warm_up);
         if warm_up_ended {
-            (first, killer_ns) = (Sample::take(desk.kswapd), desk.killer_ns());
+            (first, killer_ns) = (Sample::take(visits.kswapd), visits.killer_ns());
         }
-        desk.visit(number, visit)?;
+        visits.perform(number, visit)?;
         report::write(&Record::Progress { visits: number + 1 });
     }
-    let last = Sample::take(desk.kswapd);
-    let (kernel, killer_cpu_ns) = (last.since(&first), desk.killer_ns() - killer_ns);
+    let last = Sample::take(visits.kswapd);
+    let (kernel, killer_cpu_ns) = (last.since(&first), visits.killer_ns() - killer_ns);
     report::write(&Record::Counts { since_ns: first.at_ns, until_ns: last.at_ns, kernel: &kernel, killer_cpu_ns });
     trace::stop(&plan.events);
     if plan.verify {
-        desk.verify();
+        visits.verify();
     }
     report::write(&Record::End { at_ns: now_ns() });
     Ok(())
 }
 
-/// The launcher's state.
-struct Desk<'a> {
+/// The state of the visits: apps' pipes and control groups, and the ids of other processes.
+struct Visits<'a> {
     plan: &'a Plan,
     phone: &'a Mutex<Phone<'a>>,
     groups: Vec<Group>,
@@ -94,11 +94,11 @@ struct Desk<'a> {
     system: Option<u32>,
 }
 
-impl<'a> Desk<'a> {
-    fn new(plan: &'a Plan, phone: &'a Mutex<Phone<'a>>, groups: Vec<Group>) -> Result<Desk<'a>> {
+impl<'a> Visits<'a> {
+    fn new(plan: &'a Plan, phone: &'a Mutex<Phone<'a>>, groups: Vec<Group>) -> Result<Visits<'a>> {
         let pipes = plan.apps.iter().map(|_| None).collect();
         let allowed = vec![true; plan.apps.len()];
-        Ok(Desk { plan, phone, groups, pipes, gate: plan.gate()?, allowed, kswapd: proc::find("kswapd0"), system: None })
+        Ok(Visits { plan, phone, groups, pipes, gate: plan.gate()?, allowed, kswapd: proc::find("kswapd0"), system: None })
     }
 
     fn phone(&self) -> MutexGuard<'a, Phone<'a>> {
@@ -111,7 +111,7 @@ impl<'a> Desk<'a> {
         self.phone().killer_thread.map_or(0, |thread| Process::read(thread).cpu_ns)
     }
 
-    fn visit(&mut self, number: usize, visit: &'a Visit) -> Result<()> {
+    fn perform(&mut self, number: usize, visit: &'a Visit) -> Result<()> {
         let app = visit.app;
         {
             let mut phone = self.phone();

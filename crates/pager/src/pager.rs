@@ -115,7 +115,7 @@ impl Pager {
     }
 
     /// Write the final counters when the program exits. Do nothing in a forked child, whose
-    /// counters nobody reads.
+    /// counters are not read.
     pub fn finish(&self) {
         if self.lock_world().mode == world::Mode::Paging {
             self.settle();

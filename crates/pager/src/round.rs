@@ -94,7 +94,7 @@ impl PagerThread {
             let now = (dram + self.anonymous()).saturating_sub(anonymous);
             let Some(mut world) = shared.lock_soon() else { return };
             self.open_gates(&mut world, now + self.seen.promised - promised);
-            // Fresh chunks have windows of their own. One window over all memory that is mapped
+            // Each fresh chunk has a separate window. One window over all memory that is mapped
             // from the file is only needed for scattered victims in it, or before copies on write
             // could use up the reserve.
             scattered |= group.iter().any(|page| world.state[*page] & PAGED != 0);

@@ -3,9 +3,9 @@
 
 use crate::kernel::memory::{Bytes, Prot, EXECUTE, READ_WRITE};
 use crate::kernel::PAGE;
+use crate::managed_list::ManagedList;
 pub use crate::runs::PageRange;
 use crate::runs::RunMap;
-use crate::shown::Shown;
 
 /// The addresses of `pages`.
 pub fn addresses(pages: &PageRange) -> Bytes {
@@ -83,16 +83,16 @@ pub struct Spans {
     /// the budget.
     managed: usize,
     fillable: usize,
-    shown: Shown,
+    managed_list: ManagedList,
 }
 
 impl Spans {
     /// Spans of an address space of `pages` pages: those in `reserved` are free, all others
     /// foreign.
-    pub fn new(pages: usize, reserved: PageRange, shown: Shown) -> Spans {
+    pub fn new(pages: usize, reserved: PageRange, managed_list: ManagedList) -> Spans {
         let mut runs = RunMap::new(pages, Span::Foreign);
         runs.set(reserved.clone(), Span::Free);
-        Spans { runs, cursor: reserved.start, reserved, managed: 0, fillable: 0, shown }
+        Spans { runs, cursor: reserved.start, reserved, managed: 0, fillable: 0, managed_list }
     }
 
     /// The runs that overlap `range`, clipped to it.
@@ -141,13 +141,13 @@ impl Spans {
         self.fillable += if span.is_fillable() { range.len() } else { 0 };
         self.runs.set(range.clone(), span);
         if !same {
-            self.shown.set(range, span.counts());
+            self.managed_list.set(range, span.counts());
         }
     }
 
     /// Stop publishing the managed ranges: in a forked child, the list belongs to the parent.
     pub fn hide(&mut self) {
-        self.shown = Shown::nowhere();
+        self.managed_list = ManagedList::nowhere();
     }
 
     /// Find `pages` contiguous free pages at a multiple of `align` pages: next fit, then first fit.
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn find_free_searches_only_the_reserved_range() {
-        let mut spans = Spans::new(64, 16..48, Shown::nowhere());
+        let mut spans = Spans::new(64, 16..48, ManagedList::nowhere());
         assert_eq!((spans.find_free(32, 16), spans.find_free(33, 1)), (Some(16..48), None));
         spans.set(16..20, managed(READ_WRITE, false));
         spans.set(2..6, managed(READ_WRITE, false));
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn managed_and_fillable_pages_are_counted() {
-        let mut spans = Spans::new(64, 16..48, Shown::nowhere());
+        let mut spans = Spans::new(64, 16..48, ManagedList::nowhere());
         let counts = |spans: &Spans| (spans.managed(), spans.fillable());
         spans.set(16..20, managed(READ_WRITE, false));
         assert_eq!(counts(&spans), (4, 4));

@@ -1,29 +1,29 @@
-//! Counters on a page of their own, followed by the list of managed ranges. In a run, both are in a
-//! file that `swaplab run` and `swaplab top` also map.
+//! The counters of a paged process, in one page, followed by the list of managed ranges. Under
+//! `swaplab exec` both are in a file, which `swaplab exec` and `swaplab top` read.
 
 use crate::kernel::PAGE;
-use crate::shown::MOST;
+use crate::managed_list::MAX_RUNS;
 use rustix::fs::{Mode, OFlags};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// An 8-byte magic and the counters, 8 bytes each, in this order. `swaplab.live.pager`
-        /// reads them by [`Stats::NAMES`].
+        /// An 8-byte magic and the counters, 8 bytes each, in this order.
+        /// `python/swaplab/worlds/memory/pager.py` reads them by [`Stats::NAMES`].
         #[repr(C)]
         pub struct Stats {
             magic: AtomicU64,
             $($(#[$doc])* pub $name: AtomicU64,)*
-            /// Address at which this process has mapped the list of managed ranges (`shown.rs`). 0:
-            /// there is no list.
-            shown: AtomicUsize,
+            /// Address at which this process has mapped the list of managed ranges
+            /// (`managed_list.rs`); 0 if there is no list.
+            managed_list: AtomicUsize,
         }
 
         impl Stats {
             #[allow(clippy::new_without_default)] // `Default` could not be const.
             pub const fn new() -> Stats {
-                Stats { magic: AtomicU64::new(MAGIC), $($name: AtomicU64::new(0),)* shown: AtomicUsize::new(0) }
+                Stats { magic: AtomicU64::new(MAGIC), $($name: AtomicU64::new(0),)* managed_list: AtomicUsize::new(0) }
             }
 
             pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
@@ -103,24 +103,24 @@ impl Stats {
     pub fn in_file(path: &Path) -> rustix::io::Result<&'static Stats> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?;
-        let size = PAGE + MOST * size_of::<[AtomicU64; 2]>();
+        let size = PAGE + MAX_RUNS * size_of::<[AtomicU64; 2]>();
         rustix::fs::ftruncate(&file, size as u64)?;
         let address = crate::kernel::memory::map_shared_file(&file, size)?;
         // SAFETY: zeroed pages that are never unmapped; zeros are valid counters; every access is
         // atomic.
         let stats = unsafe { &*(address as *const Stats) };
-        stats.shown.store(address + PAGE, Ordering::Relaxed);
+        stats.managed_list.store(address + PAGE, Ordering::Relaxed);
         stats.magic.store(MAGIC, Ordering::Release);
         Ok(stats)
     }
 
-    /// The list of managed ranges, `MOST` entries; empty if the counters are not in a file.
-    pub fn shown(&'static self) -> &'static [[AtomicU64; 2]] {
-        match self.shown.load(Ordering::Relaxed) {
+    /// The list of managed ranges, `MAX_RUNS` entries; empty if the counters are not in a file.
+    pub fn managed_list(&'static self) -> &'static [[AtomicU64; 2]] {
+        match self.managed_list.load(Ordering::Relaxed) {
             0 => &[],
-            // SAFETY: `in_file` mapped `MOST` entries, and nobody unmaps them; zeros are valid;
+            // SAFETY: `in_file` mapped `MAX_RUNS` entries, and nobody unmaps them; zeros are valid;
             // every access is atomic.
-            address => unsafe { std::slice::from_raw_parts(address as *const [AtomicU64; 2], MOST) },
+            address => unsafe { std::slice::from_raw_parts(address as *const [AtomicU64; 2], MAX_RUNS) },
         }
     }
 }

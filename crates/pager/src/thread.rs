@@ -1,6 +1,6 @@
-//! The pager thread. Its descriptors are in a table of its own, so the program can neither close
-//! nor see them. It blocks all signals. It never writes to managed memory. What it does in a round
-//! is in `round.rs`.
+//! The pager thread. It has a separate table of descriptors, so the program can neither close nor
+//! see them. It blocks all signals, and it never writes to managed memory. `round.rs` has its
+//! rounds.
 
 use crate::census::Census;
 use crate::copying::CopyEvictor;

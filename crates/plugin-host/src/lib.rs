@@ -1,8 +1,8 @@
-//! Policies from shared libraries: `./libmine.so:mine`. The library is opened by `libloading`; what
-//! it exports is the C interface of `swaplab_plugin::abi`. Each release of a page is checked here:
-//! the page must be in memory, and the policy must have been asked by a call that permits releases.
-//! A violation ends the replay with one line. The library's machine code is not confined, so a user
-//! must trust a library as much as a program.
+//! Policies from shared libraries: `./libmine.so:mine`. `libloading` opens the library, which
+//! exports the C interface of `swaplab_plugin::abi`. Each release of a page is checked here: the
+//! page must be in memory, and the current call must be one that permits releases. A violation ends
+//! the replay with one line. The library's machine code is not confined, so a user must trust a
+//! library as much as a program.
 
 mod loaded;
 
@@ -14,42 +14,43 @@ use swaplab_plugin::abi::{self, ExportFn, PolicyTable, Text, SYMBOL, VERSION};
 use swaplab_policy::{Entry, FileKey, Info, PolicySpec, Signal};
 use swaplab_vocab::{unknown_key, BadInput, Kind, Parameter, Result};
 
-/// The policy that `key` names in its library. The library stays loaded until the process ends.
+/// Load the policy that `key` names from its library, which stays loaded until the process ends.
 pub fn load(key: &FileKey) -> Result<PolicySpec> {
     let place = key.file.as_str();
-    // Without a folder in its name, a library would be looked for where the system keeps its own.
+    // The loader searches the system's folders for a name without a folder.
     let path = Path::new(place).canonicalize().map_err(|e| BadInput::io(place, e))?;
     let no_policy_library = |found: String| BadInput::new(place, found, "a policy library (docs/how-to/policy-author.md)");
-    // SAFETY: the user asks for this library's code to be run, initializers included.
+    // SAFETY: the user has asked to run this library's code, which includes its initializers.
     let library = unsafe { Library::new(&path) }.map_err(|e| no_policy_library(one_line(&e)))?;
-    // SAFETY: a library that exports this name promises the type that goes with it.
+    // SAFETY: a library that exports this name gives it the type `ExportFn`.
     let entry: Symbol<ExportFn> =
         unsafe { library.get(SYMBOL.as_bytes()) }.map_err(|_| no_policy_library(format!("exports no function {SYMBOL}")))?;
-    // SAFETY: as above; the function takes nothing.
+    // SAFETY: as above; the function has no arguments.
     let exported = unsafe { entry() };
     std::mem::forget(library);
-    // SAFETY: null or a constant of a library that is never unloaded; its version is read before
-    // anything else.
+    // SAFETY: the pointer is null or points to a constant of a library that is never unloaded.
+    // `tables` reads the version first.
     let tables = unsafe { tables(place, exported) }?;
     of_tables(key, tables)
 }
 
-/// What a library exports, if it speaks our version of the interface.
+/// The policies that a library exports. Refuses another version of the interface.
 ///
 /// # Safety
-/// `exported` is null or points to a constant [`abi::Exports`], whose layout is ours if its version
-/// is.
+/// `exported` is null or points to a constant [`abi::Exports`], which has this layout if its
+/// version is [`VERSION`].
 unsafe fn tables(place: &str, exported: *const abi::Exports) -> Result<&'static [PolicyTable]> {
     if exported.is_null() {
         return Err(BadInput::new(place, "no policies", "a library that exports at least one"));
     }
-    // SAFETY: the caller's promise: the version stands first in every version of the interface.
+    // SAFETY: guaranteed by the caller; the version is the first field in every version of the
+    // interface.
     let version = unsafe { exported.cast::<u32>().read() };
     if version != VERSION {
         let expected = format!("version {VERSION}: build it against this swaplab");
         return Err(BadInput::new(place, format!("policy interface of version {version}"), expected));
     }
-    // SAFETY: the caller's promise, for our version.
+    // SAFETY: guaranteed by the caller for this version.
     Ok(unsafe {
         if (*exported).count == 0 {
             &[]
@@ -80,7 +81,7 @@ fn entry(key: &FileKey, table: &'static PolicyTable) -> Result<Entry> {
     };
     let rows = match table.parameter_count {
         0 => &[][..],
-        // SAFETY: a constant of the library.
+        // SAFETY: the parameters are a constant of the library.
         count => unsafe { std::slice::from_raw_parts(table.parameters, count) },
     };
     let text = |what: &str, constant: Text| text(&key.text, what, constant);
@@ -100,21 +101,21 @@ fn entry(key: &FileKey, table: &'static PolicyTable) -> Result<Entry> {
     })
 }
 
-/// A text constant of a library, which is called `what` in the error for one that is not UTF-8.
+/// A text constant of a library. `what` names it in the error for a text that is not UTF-8.
 fn text(place: &str, what: &str, constant: Text) -> Result<&'static str> {
-    // SAFETY: constants of a library live as long as it does, which is as long as the process.
+    // SAFETY: the library is never unloaded, so its constants live as long as the process.
     let bytes: &'static [u8] = unsafe { constant.bytes() };
     std::str::from_utf8(bytes).map_err(|_| BadInput::new(place, format!("{what} is '{}'", bytes.escape_ascii()), "a text in UTF-8"))
 }
 
 fn one_line(error: &libloading::Error) -> String {
-    let mut said = error.to_string();
+    let mut message = error.to_string();
     let mut source = std::error::Error::source(error);
     while let Some(inner) = source {
-        said = inner.to_string();
+        message = inner.to_string();
         source = inner.source();
     }
-    said.split_whitespace().collect::<Vec<_>>().join(" ")
+    message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A policy behind the C interface, as the runner sees it.
+//! Implements `Policy` by calling the functions of a loaded library.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -26,7 +26,7 @@ impl Factory for LoadedFactory {
         };
         let values: Vec<Text> = self.entry.parameters.iter().map(|parameter| Text::of(params.text(parameter.name))).collect();
         let build = self.table.build;
-        // SAFETY: all that is given lives for the call, and there are as many values as parameters.
+        // SAFETY: all arguments live during the call, and there are as many values as parameters.
         let state = policy.call(None, |host| unsafe { build(&setup, values.as_ptr(), host) });
         policy.state = state;
         match policy.failure.take() {
@@ -37,26 +37,26 @@ impl Factory for LoadedFactory {
     }
 }
 
-/// A policy of a library: its functions, and its state behind a pointer.
+/// A policy of a library: its functions, and a pointer to its state.
 pub struct LoadedPolicy {
     table: &'static PolicyTable,
-    /// What the plugin's `build` returned; null before that, and if it failed.
+    /// The result of the plugin's `build`; null before that, and if it failed.
     state: *mut c_void,
     failure: Option<String>,
 }
 
-// SAFETY: the interface asks for a state that may move between threads (`Policy: Send` on the
-// plugin's side), and a `LoadedPolicy` alone holds it.
+// SAFETY: the interface requires a state that may move between threads (`Policy: Send` in the
+// plugin), and only a `LoadedPolicy` has the pointer to it.
 unsafe impl Send for LoadedPolicy {}
 
-/// The runner's side of one call, behind `Host::context`.
+/// The runner's data for one call. `Host::context` points to it.
 struct Call<'a> {
-    /// Null where nothing may be released.
+    /// Null in calls that may not release a page.
     pages: *mut PageView,
     failure: &'a mut Option<String>,
 }
 
-/// The state bits of the interface are those of the runner.
+/// Checks that the state bits of the interface are equal to those of the runner.
 const _: () = {
     use abi::state;
     use swaplab_policy::{bits, CLASS_SHIFT};
@@ -65,7 +65,7 @@ const _: () = {
 };
 
 impl LoadedPolicy {
-    /// Call the plugin with the pages that it may read. Without `pages` it has no page to read.
+    /// Call the plugin with pages that it may read; without `pages`, with none.
     #[inline]
     fn call<T>(&mut self, pages: Option<&PageView>, call: impl FnOnce(*mut Host) -> T) -> T {
         let states = pages.map_or(&[][..], PageView::states);
@@ -90,10 +90,10 @@ impl LoadedPolicy {
 /// # Safety
 /// `host` is what [`LoadedPolicy::with`] made, during its call.
 unsafe extern "C" fn release(host: *mut Host, page: u32) {
-    // SAFETY: the caller's promise; the plugin runs on this thread alone and holds no reference
-    // into either.
+    // SAFETY: guaranteed by the caller; the plugin runs on this thread only and has no reference to
+    // either value.
     let (host, call) = unsafe { (&mut *host, &mut *(*host).context.cast::<Call>()) };
-    // SAFETY: null or the pages that `call_to_release` holds for as long as the call.
+    // SAFETY: the pointer is null, or `call_to_release` has borrowed the pages for this call.
     let Some(pages) = (unsafe { call.pages.as_mut() }) else {
         call.failure.get_or_insert_with(|| format!("released page {page} where nothing may be released"));
         return;
@@ -107,9 +107,9 @@ unsafe extern "C" fn release(host: *mut Host, page: u32) {
 }
 
 /// # Safety
-/// As `release`; `why` lives for the call.
+/// As for `release`; `why` lives during the call.
 unsafe extern "C" fn fail(host: *mut Host, why: Text) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let (call, why) = unsafe { (&mut *(*host).context.cast::<Call>(), why.bytes()) };
     let why = String::from_utf8_lossy(why).split_whitespace().collect::<Vec<_>>().join(" ");
     call.failure.get_or_insert(why);
@@ -121,7 +121,7 @@ impl Policy for LoadedPolicy {
     fn touch(&mut self, page: PageId, op: Op, pages: &PageView) {
         let (state, touch) = (self.state, self.table.touch);
         if self.failure.is_none() {
-            // SAFETY: `state` came from this table's `build`; so for every call below.
+            // SAFETY: `state` came from this table's `build`. The same holds for every call below.
             self.call(Some(pages), |host| unsafe { touch(state, page, op as u32, host) });
         }
     }
@@ -177,7 +177,7 @@ impl Policy for LoadedPolicy {
 impl Drop for LoadedPolicy {
     fn drop(&mut self) {
         if !self.state.is_null() {
-            // SAFETY: from this table's `build`, and not used after this.
+            // SAFETY: the state came from this table's `build`, and is not used after this.
             unsafe { (self.table.destroy)(self.state) };
         }
     }

@@ -1,7 +1,8 @@
-//! The C interface itself, version 1; `include/swaplab_policy.h` says the same to a C compiler. A
-//! library exports one symbol, `swaplab_policies`, a function without arguments that returns
-//! [`Exports`]. All that it points to lives as long as the library, which is never unloaded. Any
-//! change to the layout or to the meaning of these types raises [`VERSION`].
+//! The types of the C interface, version 1. `include/swaplab_policy.h` declares the same types in
+//! C. A library exports one symbol, `swaplab_policies`, a function without arguments that returns a
+//! pointer to [`Exports`]. Everything that is reached from there lives as long as the library,
+//! which is never unloaded. [`VERSION`] is incremented by any change to the layout or the meaning
+//! of these types.
 
 use std::ffi::c_void;
 
@@ -10,7 +11,7 @@ pub const VERSION: u32 = 1;
 pub const SYMBOL: &str = "swaplab_policies";
 pub type ExportFn = unsafe extern "C" fn() -> *const Exports;
 
-/// UTF-8, not terminated.
+/// A text in UTF-8 that is not terminated by a zero.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Text {
@@ -18,8 +19,8 @@ pub struct Text {
     pub length: usize,
 }
 
-// SAFETY: a text that is shared between threads is a constant of a library; the others live for one
-// call on one thread.
+// SAFETY: a text that threads share is a constant of a library; any other text is used in one call,
+// on one thread.
 unsafe impl Sync for Text {}
 
 impl Text {
@@ -27,12 +28,12 @@ impl Text {
         Text { start: text.as_ptr(), length: text.len() }
     }
 
-    /// The bytes.
+    /// The bytes of the text.
     ///
     /// # Safety
-    /// `start` points to `length` bytes that nobody changes for as long as `'a`.
+    /// `start` points to `length` bytes that do not change during `'a`.
     pub unsafe fn bytes<'a>(self) -> &'a [u8] {
-        // SAFETY: the caller's promise; an empty text may have no address.
+        // SAFETY: guaranteed by the caller; the address of an empty text may be null.
         unsafe {
             if self.length == 0 {
                 &[]
@@ -43,8 +44,8 @@ impl Text {
     }
 }
 
-/// The policies that a library exports. `version` is read first; the rest only if it is
-/// [`VERSION`].
+/// The policies that a library exports. The runner reads `version` first, and the other fields only
+/// if it is [`VERSION`].
 #[repr(C)]
 pub struct Exports {
     pub version: u32,
@@ -52,37 +53,38 @@ pub struct Exports {
     pub policies: *const PolicyTable,
 }
 
-// SAFETY: a constant.
+// SAFETY: the value is a constant of a library.
 unsafe impl Sync for Exports {}
 
-/// One policy. Functions take its state (what `build` returned) and must not let a panic or
-/// exception out: they call `Host::fail`.
+/// One policy. The argument `state` of its functions is what `build` returned. No panic or
+/// exception may leave a function: it is caught and reported by `Host::fail`.
 #[repr(C)]
 pub struct PolicyTable {
     pub key: Text,
     pub what: Text,
     pub source: Text,
-    /// 0 exact, 1 reference bit, 2 faults only.
+    /// The signal that the policy needs: 0 every access, 1 a reference bit, 2 faults only.
     pub signal: u32,
     pub parameters: *const Parameter,
     pub parameter_count: usize,
-    /// A new policy; null after `Host::fail`. `values`: one text for each parameter, in their
-    /// order.
+    /// Build a policy and return its state; null after a call of `Host::fail`. `values` has one
+    /// text for each parameter, in the order of `parameters`.
     pub build: unsafe extern "C" fn(setup: *const Setup, values: *const Text, host: *mut Host) -> *mut c_void,
     pub destroy: unsafe extern "C" fn(state: *mut c_void),
-    /// A reference to a page in memory. `op`: 0 read, 1 write, 2 instruction fetch.
+    /// The page was referenced and is in memory. `op`: 0 read, 1 write, 2 instruction fetch.
     pub touch: unsafe extern "C" fn(state: *mut c_void, page: u32, op: u32, host: *mut Host),
     /// The page is not in memory and is about to be brought in.
     pub miss: unsafe extern "C" fn(state: *mut c_void, page: u32, op: u32, host: *mut Host),
-    /// Release at least one page. `page` is the one that needs the frame; [`NO_PAGE`]: none does.
+    /// Release at least one page. `page` is the page that needs the frame, [`NO_PAGE`] if there is
+    /// none.
     pub reclaim: unsafe extern "C" fn(state: *mut c_void, page: u32, op: u32, host: *mut Host),
-    /// The page is in memory now.
+    /// The page has been brought into memory.
     pub insert: unsafe extern "C" fn(state: *mut c_void, page: u32, op: u32, host: *mut Host),
-    /// The page no longer exists, in memory or not.
+    /// The page no longer exists. It may have been in memory or not.
     pub forget: unsafe extern "C" fn(state: *mut c_void, page: u32, host: *mut Host),
 }
 
-// SAFETY: a constant.
+// SAFETY: the value is a constant of a library.
 unsafe impl Sync for PolicyTable {}
 
 pub const NO_PAGE: u32 = u32::MAX;
@@ -94,8 +96,8 @@ pub struct Parameter {
     pub meaning: Text,
 }
 
-/// What a policy is built for. Pages are numbered below `pages`; times are nanoseconds for one
-/// page.
+/// The environment that a policy is built for. Page numbers are below `pages`. Times are in
+/// nanoseconds per page.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
@@ -108,17 +110,18 @@ pub struct Setup {
     pub seed: u64,
 }
 
-/// The runner, for the length of one call.
+/// The runner's functions and data for a policy, valid during one call.
 #[repr(C)]
 pub struct Host {
-    /// The runner's own.
+    /// Data of the runner, which policies do not use.
     pub context: *mut c_void,
-    /// One byte per page, see [`state`]. Read the pointer again after each release.
+    /// One byte per page, with the bits of [`state`]. A release may change this pointer.
     pub states: *const u8,
     pub pages: usize,
-    /// The page leaves memory: allowed in `reclaim` and `insert`, for a page that is there.
+    /// Remove the page from memory. Allowed in `reclaim` and `insert`, for a page that is in
+    /// memory.
     pub release: unsafe extern "C" fn(host: *mut Host, page: u32),
-    /// The policy can't go on; the replay ends with `why`.
+    /// Report that the policy cannot continue. The replay ends with the message `why`.
     pub fail: unsafe extern "C" fn(host: *mut Host, why: Text),
 }
 
@@ -126,11 +129,11 @@ pub struct Host {
 /// they may be set and their meaning may change.
 pub mod state {
     pub const RESIDENT: u8 = 1;
-    /// Written since it was brought in.
+    /// The page was written since it was brought into memory.
     pub const DIRTY: u8 = 2;
     /// Two bits: 0 anonymous, 1 private mapping of a file, 2 shared mapping of a file.
     pub const CLASS: u8 = 3 << CLASS_SHIFT;
     pub const CLASS_SHIFT: u32 = 3;
-    /// A private file page that was written: anonymous from then on.
+    /// The page is a private file page that was written, so it is anonymous from then on.
     pub const COPIED: u8 = 32;
 }

@@ -1,5 +1,5 @@
-//! From the C interface to the trait: what [`export_policy!`](crate::export_policy) puts into a
-//! library for each policy.
+//! Adapters from the C interface to the trait [`Policy`]. [`export_policy!`](crate::export_policy)
+//! puts them into a library for each policy.
 
 use crate::abi::{Exports, Host, PolicyTable, Setup, Text, NO_PAGE, VERSION};
 use crate::{Op, Pages, Params, Policy};
@@ -9,12 +9,12 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Once;
 
 thread_local! {
-    /// While a policy runs: what it panicked with, and where.
+    /// The message and place of a panic of the policy that this thread runs.
     static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// The runner says why a policy failed; a panic's own lines on standard error would say it twice. A
-/// library has a hook of its own, so nobody else's panics are kept.
+/// Keep the message of a panic instead of printing it, because the runner reports it. Each library
+/// has its own panic hook, so this does not affect panics of other code.
 fn keep_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| std::panic::set_hook(Box::new(|panic| PANIC.with(|kept| *kept.borrow_mut() = Some(panic.to_string())))));
@@ -54,17 +54,18 @@ fn op(code: u32) -> Op {
     }
 }
 
-/// Run `call`; a panic becomes the policy's failure, for it must not cross into the runner.
+/// Run `call`, and report a panic as the policy's failure, because a panic must not unwind into the
+/// runner.
 ///
 /// # Safety
-/// `host` is the runner's, for this call.
+/// `host` is the pointer that the runner passed to this call.
 #[inline]
 unsafe fn guarded<T>(host: *mut Host, call: impl FnOnce() -> T) -> Option<T> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(value) => Some(value),
         Err(_) => {
             let why = PANIC.with(|kept| kept.borrow_mut().take()).unwrap_or_else(|| "panicked".into());
-            // SAFETY: the caller's promise; the text lives until the call returns.
+            // SAFETY: guaranteed by the caller; the text lives until the call returns.
             unsafe { ((*host).fail)(host, Text::of(&why)) };
             None
         }
@@ -72,11 +73,11 @@ unsafe fn guarded<T>(host: *mut Host, call: impl FnOnce() -> T) -> Option<T> {
 }
 
 /// # Safety
-/// As [`PolicyTable::build`] says: `setup`, `host` and one value per parameter, valid for this
-/// call.
+/// `setup` and `host` are valid during this call, and `values` points to one text per parameter, as
+/// [`PolicyTable::build`] requires.
 unsafe extern "C" fn build<P: Policy>(setup: *const Setup, values: *const Text, host: *mut Host) -> *mut c_void {
     keep_panics();
-    // SAFETY: the runner gives as many values as the table lists parameters.
+    // SAFETY: the runner passes as many values as the table has parameters.
     let values = unsafe {
         if P::PARAMETERS.is_empty() {
             &[]
@@ -84,7 +85,7 @@ unsafe extern "C" fn build<P: Policy>(setup: *const Setup, values: *const Text, 
             std::slice::from_raw_parts(values, P::PARAMETERS.len())
         }
     };
-    // SAFETY: `setup` and `host` are the runner's, for this call.
+    // SAFETY: the runner's pointers are valid during this call.
     match unsafe { guarded(host, || P::build(&*setup, &Params::new(P::PARAMETERS, values))) } {
         Some(Ok(policy)) => Box::into_raw(Box::new(policy)).cast(),
         Some(Err(why)) => {
@@ -99,22 +100,23 @@ unsafe extern "C" fn build<P: Policy>(setup: *const Setup, values: *const Text, 
 /// # Safety
 /// `state` came from `build` and is not used again.
 unsafe extern "C" fn destroy<P: Policy>(state: *mut c_void) {
-    // SAFETY: the caller's promise. A panic while it is dropped has nobody to tell.
+    // SAFETY: guaranteed by the caller. A panic of the destructor cannot be reported, because
+    // `destroy` has no host.
     let _ = catch_unwind(AssertUnwindSafe(|| drop(unsafe { Box::from_raw(state.cast::<P>()) })));
 }
 
 /// # Safety
-/// `state` came from `build`, `host` is the runner's for this call, and no other call runs on this
-/// state: so for all below.
+/// `state` came from `build`, `host` is valid during this call, and no other call uses this state.
+/// The functions below have the same requirements.
 unsafe extern "C" fn touch<P: Policy>(state: *mut c_void, page: u32, code: u32, host: *mut Host) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { guarded(host, || (*state.cast::<P>()).touch(page, op(code), &Pages::new(host))) };
 }
 
 /// # Safety
 /// As `touch`.
 unsafe extern "C" fn miss<P: Policy>(state: *mut c_void, page: u32, code: u32, host: *mut Host) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { guarded(host, || (*state.cast::<P>()).miss(page, op(code), &Pages::new(host))) };
 }
 
@@ -122,20 +124,20 @@ unsafe extern "C" fn miss<P: Policy>(state: *mut c_void, page: u32, code: u32, h
 /// As `touch`.
 unsafe extern "C" fn reclaim<P: Policy>(state: *mut c_void, page: u32, code: u32, host: *mut Host) {
     let incoming = (page != NO_PAGE).then(|| (page, op(code)));
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { guarded(host, || (*state.cast::<P>()).reclaim(incoming, &mut Pages::new(host))) };
 }
 
 /// # Safety
 /// As `touch`.
 unsafe extern "C" fn insert<P: Policy>(state: *mut c_void, page: u32, code: u32, host: *mut Host) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { guarded(host, || (*state.cast::<P>()).insert(page, op(code), &mut Pages::new(host))) };
 }
 
 /// # Safety
 /// As `touch`.
 unsafe extern "C" fn forget<P: Policy>(state: *mut c_void, page: u32, host: *mut Host) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { guarded(host, || (*state.cast::<P>()).forget(page)) };
 }

@@ -1,12 +1,13 @@
-//! Your own page-replacement policy in a shared library, in safe Rust: implement [`Policy`], name
-//! it in [`export_policy!`], build a `cdylib`, and give it to
-//! `swaplab replay --policy ./libmine.so:mine`. The trait has the required methods of
-//! `swaplab_policy::Policy`, the trait of the policies that are compiled in, so a policy moves into
-//! the tree with little more than its header. It lacks that trait's optional methods, such as
-//! `resize`, `keep`, `set_swappable` and `gauges`.
+//! Support for page-replacement policies in shared libraries, written in safe Rust. Implement
+//! [`Policy`], name the type in [`export_policy!`], build a `cdylib`, and run
+//! `swaplab replay --policy ./libmine.so:mine`.
 //!
-//! Between the two lies the C interface of [`abi`], so neither side must be built with the other's
-//! compiler.
+//! The trait has the required methods of `swaplab_policy::Policy`, which the policies in swaplab
+//! implement, so little has to change when a policy is moved into swaplab. The optional methods of
+//! that trait, such as `resize`, `keep`, `set_swappable` and `gauges`, do not exist here.
+//!
+//! The library and swaplab communicate by the C interface of [`abi`], so they may be built by
+//! different compilers.
 
 pub mod abi;
 mod glue;
@@ -18,28 +19,28 @@ pub use view::{Backing, Class, Pages, Params};
 /// Dense page index, below [`Setup::pages`].
 pub type PageId = u32;
 
-/// What a reference does to its page.
+/// The operation of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     Read = 0,
     Write = 1,
-    /// Instruction fetch: a read, as far as memory management sees it.
+    /// Instruction fetch, which memory management treats as a read.
     Fetch = 2,
 }
 
-/// What a policy must be told about references to do its work.
+/// The information about references that a policy needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// Every access, in order.
     Exact = 0,
-    /// One bit per page, set by an access, read and cleared when the hand passes.
+    /// One bit per page. An access sets it; the policy reads and clears it when its hand passes.
     ReferenceBit = 1,
     /// Faults alone.
     FaultOnly = 2,
 }
 
 impl Parameter {
-    /// One that a user may give behind the policy's key: `./libmine.so:mine:name=value`.
+    /// A parameter that a user may append to the policy's key: `./libmine.so:mine:name=value`.
     pub const fn new(name: &'static str, default: &'static str, meaning: &'static str) -> Parameter {
         Parameter { name: abi::Text::of(name), default: abi::Text::of(default), meaning: abi::Text::of(meaning) }
     }
@@ -53,34 +54,34 @@ impl Parameter {
 /// A page leaves memory when the policy calls [`Pages::release`] on it, in `reclaim` or in
 /// `insert`, once. A panic ends the replay with its message.
 pub trait Policy: Sized + Send + 'static {
-    /// What users type behind the file's name.
+    /// The name that users append to the file's name.
     const KEY: &'static str;
-    /// One line.
+    /// A description of one line.
     const WHAT: &'static str = "";
-    /// Paper and section.
+    /// The source: paper and section.
     const SOURCE: &'static str = "";
     const SIGNAL: Signal = Signal::Exact;
     const PARAMETERS: &'static [Parameter] = &[];
 
-    /// An error is one line that says what was found and expected.
+    /// Build the policy. An error is one line that says what was found and what was expected.
     fn build(setup: &Setup, params: &Params) -> Result<Self, String>;
 
     /// A reference to a resident page. Nothing may be released.
     fn touch(&mut self, page: PageId, op: Op, pages: &Pages);
 
-    /// `page` is not in memory and is about to be brought in: the place to look at ghost lists and
-    /// adapt.
+    /// `page` is not in memory and is about to be brought in. Policies look up their ghost entries
+    /// and adapt here.
     fn miss(&mut self, _page: PageId, _op: Op, _pages: &Pages) {}
 
-    /// Release at least one resident page. `incoming` is the page whose fault needs the frame, if
-    /// one does.
+    /// Release at least one resident page. `incoming` is the page whose fault needs the frame;
+    /// `None` if no fault does.
     fn reclaim(&mut self, incoming: Option<(PageId, Op)>, pages: &mut Pages);
 
-    /// `page` is in memory now because of a reference `op`.
+    /// `page` was brought into memory for a reference `op`.
     fn insert(&mut self, page: PageId, op: Op, pages: &mut Pages);
 
-    /// `page` no longer exists (unmapped, owner gone): drop it and any history of it. It may be
-    /// resident or not.
+    /// `page` no longer exists, because it was unmapped or its owner has exited: drop it and its
+    /// history. It may be resident or not.
     fn forget(&mut self, page: PageId);
 }
 

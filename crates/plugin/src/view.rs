@@ -1,17 +1,17 @@
-//! What a policy sees of pages and parameters.
+//! The views through which a policy reads the state of pages and the values of its parameters.
 
 use crate::abi::{state, Host, Parameter, Text};
 use crate::PageId;
 use std::str::FromStr;
 
-/// Where a page's content goes when it leaves memory, as of now.
+/// Where a page's content goes if the page leaves memory now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backing {
     Swap = 0,
     File = 1,
 }
 
-/// What a page's mapping says.
+/// The kind of mapping that a page belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     Anonymous,
@@ -21,11 +21,12 @@ pub enum Class {
     Shared,
 }
 
-/// State of every page. A page number of [`Setup::pages`](crate::Setup::pages) or above is a slip
-/// of the policy and panics.
+/// The state of all pages.
+///
+/// # Panics
+/// The methods panic for a page number that is not below [`Setup::pages`](crate::Setup::pages).
 pub struct Pages {
-    /// Valid for as long as the call that was given this view; the view is never handed out for
-    /// longer.
+    /// Valid during the call that received this view. No view exists for longer.
     host: *mut Host,
 }
 
@@ -36,10 +37,10 @@ impl Pages {
 
     #[inline]
     fn state(&self, page: PageId) -> u8 {
-        // SAFETY: the runner made `host` for this call and `states` holds a byte for each of
+        // SAFETY: the runner made `host` for this call, and `states` has one byte for each of
         // `pages`.
         unsafe {
-            assert!((page as usize) < (*self.host).pages, "page {page} is none of the {} pages", (*self.host).pages);
+            assert!((page as usize) < (*self.host).pages, "page {page} is not below the number of pages, {}", (*self.host).pages);
             *(*self.host).states.add(page as usize)
         }
     }
@@ -49,13 +50,13 @@ impl Pages {
         self.state(page) & state::RESIDENT != 0
     }
 
-    /// Written since it was brought in.
+    /// Whether the page was written since it was brought into memory.
     #[inline]
     pub fn is_dirty(&self, page: PageId) -> bool {
         self.state(page) & state::DIRTY != 0
     }
 
-    /// The class its mapping gives it.
+    /// The class of the page's mapping.
     #[inline]
     pub fn class(&self, page: PageId) -> Class {
         match (self.state(page) & state::CLASS) >> state::CLASS_SHIFT {
@@ -65,8 +66,8 @@ impl Pages {
         }
     }
 
-    /// Where it would go or come from now: swap for anonymous pages and for private file pages
-    /// already written.
+    /// Where the page's content would be written to or read from now: swap for anonymous pages and
+    /// for private file pages that were written, else the file.
     #[inline]
     pub fn backing(&self, page: PageId) -> Backing {
         if self.state(page) & state::CLASS == 0 || self.state(page) & state::COPIED != 0 {
@@ -76,7 +77,7 @@ impl Pages {
         }
     }
 
-    /// `page` leaves memory. What that costs is the runner's business.
+    /// Remove `page` from memory. The runner accounts for the cost.
     #[inline]
     pub fn release(&mut self, page: PageId) {
         // SAFETY: the runner made `host` for this call.
@@ -84,7 +85,7 @@ impl Pages {
     }
 }
 
-/// The values of a policy's parameters, given or by default.
+/// The values of a policy's parameters: those that the user gave, else the defaults.
 pub struct Params<'a> {
     known: &'static [Parameter],
     values: &'a [Text],
@@ -95,17 +96,19 @@ impl<'a> Params<'a> {
         Params { known, values }
     }
 
-    /// The value as written. Panics on a name that the policy did not list.
+    /// The value as the user wrote it.
+    ///
+    /// # Panics
+    /// Panics for a name that is not in [`Policy::PARAMETERS`](crate::Policy::PARAMETERS).
     pub fn text(&self, name: &str) -> &'a str {
-        // SAFETY: names are constants of this library, values live as long as the call to `build`.
+        // SAFETY: names are constants of this library; values live as long as the call to `build`.
         let at = self.known.iter().position(|p| unsafe { p.name.bytes() } == name.as_bytes());
         let at = at.unwrap_or_else(|| panic!("there is no parameter '{name}'"));
         // SAFETY: as above.
         std::str::from_utf8(unsafe { self.values[at].bytes() }).unwrap_or("?")
     }
 
-    /// The value as a number, or whatever else can be read from text; the error says which
-    /// parameter could not.
+    /// Parse the value. The error names the parameter, its value and the expected type.
     pub fn parse<T: FromStr>(&self, name: &str) -> Result<T, String> {
         let text = self.text(name);
         text.parse().map_err(|_| format!("{name}={text}; expected a {}", std::any::type_name::<T>()))

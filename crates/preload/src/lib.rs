@@ -1,7 +1,7 @@
-//! The library that `swaplab run` preloads. The program's heap and private anonymous mappings
-//! become managed memory of a [`Pager`](swaplab_pager::Pager), which is created before `main`. It
-//! is configured by environment variables. Children inherit them, so a program that the program
-//! starts is managed too, with a budget of its own.
+//! The library that `swaplab exec` and the world `memory` preload. The program's heap and private
+//! anonymous mappings become managed memory of a [`Pager`](swaplab_pager::Pager), which is created
+//! before `main`. Environment variables configure it. Child processes inherit them, so a program
+//! that the managed program starts is managed too, with a separate budget.
 
 #[macro_use]
 mod next;

@@ -1,6 +1,6 @@
 //! The heap of the pager itself. It must not be in managed memory: a pager that waited for a page
-//! that it is evicting would wait forever. So this library's global allocator is dlmalloc on one
-//! address range of its own, which is mapped by raw system calls.
+//! that it is evicting would wait forever. So this library's global allocator is dlmalloc on a
+//! separate address range, which is mapped by raw system calls.
 //!
 //! The program's first allocations, before the pager starts, are also served from this heap. `free`
 //! recognizes them by the range.

@@ -1,7 +1,7 @@
 //! Interposes functions that change credentials. A program that drops its privileges could not
 //! start a pager thread later, so it is started before. A program that it then executes as another
 //! user could neither create its counters' file in the run's directory nor open a userfaultfd. So
-//! that user gets a subdirectory of its own, and inherits an open descriptor of the userfaultfd
+//! that user gets a subdirectory, and the program inherits an open descriptor of the userfaultfd
 //! device.
 
 use crate::exec::Line;

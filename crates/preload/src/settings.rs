@@ -1,5 +1,5 @@
-//! The environment variables by which `swaplab run` configures the pager (python/swaplab/cli/run.py
-//! writes them).
+//! The environment variables that configure the pager.
+//! `python/swaplab/worlds/memory/environment.py` sets them.
 
 use crate::state::{COMPRESSOR, THREAD};
 use std::ffi::CStr;
@@ -75,7 +75,7 @@ pub const STATS: &CStr = c"SWAPLAB_STATS";
 fn stats() -> Result<&'static Stats, Missing> {
     static NOWHERE: Stats = Stats::new();
     let Some(directory) = variable(&STATS.to_string_lossy()) else { return Ok(&NOWHERE) };
-    // A process that has changed to another user has a subdirectory of its own (rights.rs).
+    // A process that has changed to another user has a subdirectory for that user (rights.rs).
     let own = format!("user-{}", rustix::process::geteuid().as_raw());
     let [path, of_user] = ["", &own].map(|below| Path::new(&directory).join(below).join(own_name()));
     let failed = |e| Missing::new("statistics file", format!("{}: {e}", path.display()));

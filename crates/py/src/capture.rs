@@ -63,7 +63,7 @@ impl Capture {
     }
 
     fn label(&self, text: &str) -> PyResult<()> {
-        self.shared.ask_label(Label::parse(text).map_err(bad)?, Some(&self.ring));
+        self.shared.request_label(Label::parse(text).map_err(bad)?, Some(&self.ring));
         Ok(())
     }
 
@@ -71,8 +71,8 @@ impl Capture {
         self.shared.program_ended(crashed);
     }
 
-    fn enough(&self) -> bool {
-        self.shared.enough()
+    fn program_may_end(&self) -> bool {
+        self.shared.program_may_end()
     }
 
     /// Record the plugin's events. Returns the trace's metadata, and why the trace ends early, if

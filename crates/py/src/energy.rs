@@ -1,4 +1,4 @@
-//! DR.Swap's energy model, for `swaplab energy`.
+//! DR.Swap's energy model, for `swaplab papers energy`.
 
 use crate::bad;
 use crate::trace::json;
@@ -45,7 +45,7 @@ fn energy(
     lines_per_direct_read: u64,
     mode: &str,
 ) -> PyResult<String> {
-    let swap_bytes = match Memory::parse(swap).map_err(bad)? {
+    let swap_bytes = match Memory::parse(swap).map_err(|e| bad(e.within("--swap-size")))? {
         Memory::Bytes(bytes) => bytes,
         Memory::Pages(pages) => pages * PAGE_SIZE,
         Memory::Percent(_) => return Err(bad(BadInput::new("swap", swap, "bytes or pages: a swap area has no footprint"))),

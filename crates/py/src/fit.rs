@@ -56,7 +56,8 @@ fn recorded_phone(py: Python<'_>, source: PathBuf, reading: &str, launches: &str
     py.detach(|| {
         let machine = Experiment::from_json("base", base)?.machine;
         let recording = read(&reading.open(&source, None)?)?;
-        let experiment = fit::recorded_phone(&recording, launches, swap, machine).map_err(|e| e.within(&swaplab_vocab::shown(&source)))?;
+        let experiment =
+            fit::recorded_phone(&recording, launches, swap, machine).map_err(|e| e.within(&swaplab_vocab::path_for_message(&source)))?;
         Ok(serde_json::to_string(&experiment).expect("an experiment is plain data"))
     })
     .map_err(bad)

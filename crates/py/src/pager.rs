@@ -1,5 +1,5 @@
-//! Checks before `swaplab run` starts a program under the pager, and reading of its results. The
-//! pager itself runs in that program.
+//! Checks before a program is started under the pager, and reading of its results. The pager itself
+//! runs in that program.
 
 use crate::{bad, NotSupported};
 use pyo3::prelude::*;
@@ -65,7 +65,7 @@ fn pager_trace(processes: Vec<(String, PathBuf)>, provenance: BTreeMap<String, S
         builder.meta.truncated = truncated;
         for (name, path) in &processes {
             let app = builder.app(name, None)?;
-            let bytes = std::fs::read(path).map_err(|e| BadInput::io(swaplab_vocab::shown(path), e))?;
+            let bytes = std::fs::read(path).map_err(|e| BadInput::io(swaplab_vocab::path_for_message(path), e))?;
             for (event, first, pages) in record::read(&bytes) {
                 let range = Range { app, first, pages };
                 let op = match event {

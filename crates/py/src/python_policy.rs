@@ -235,10 +235,10 @@ struct PythonPages {
 
 impl PythonPages {
     fn look<T>(&self, page: PageId, at: impl FnOnce(&PageView) -> T) -> PyResult<T> {
-        // SAFETY: set by `reclaim`, which waits in Python with the pages untouched until it has
-        // taken the pointer back; whoever runs Python code, as this does, is between the two.
+        // SAFETY: `reclaim` sets the pointer before it calls Python, does not use the pages during
+        // that call, and resets the pointer after it. Python calls this function only in between.
         let pages = unsafe { self.pages.load(Ordering::Relaxed).as_ref() };
-        let pages = pages.ok_or_else(|| PyRuntimeError::new_err("pages can be looked at during reclaim only"))?;
+        let pages = pages.ok_or_else(|| PyRuntimeError::new_err("pages can be read during reclaim only"))?;
         if page as usize >= pages.len() {
             return Err(PyIndexError::new_err(format!("page {page} is none of the {} pages", pages.len())));
         }

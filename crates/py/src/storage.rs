@@ -1,4 +1,4 @@
-//! `trace analyze` and `nvm-cache`.
+//! The functions behind `swaplab trace analyze` and `swaplab papers nvm-cache`.
 
 use crate::bad;
 use crate::progress::progress;
@@ -69,7 +69,7 @@ struct NvmCache {
 
 impl Request {
     fn points(&self) -> Result<Vec<PointSpec>> {
-        let sizes = self.sizes.iter().map(|s| Memory::parse(s)).collect::<Result<Vec<_>>>()?;
+        let sizes = self.sizes.iter().map(|s| Memory::parse(s).map_err(|e| e.within("--size"))).collect::<Result<Vec<_>>>()?;
         let replacements = self.replacement.iter().map(|r| PolicySpec::parse(r)).collect::<Result<Vec<_>>>()?;
         let admissions = self.admission.iter().map(|a| AdmissionSpec::parse(a)).collect::<Result<Vec<_>>>()?;
         let fills = self.fill.iter().map(|f| Fill::parse(f)).collect::<Result<Vec<_>>>()?;

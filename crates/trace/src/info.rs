@@ -19,7 +19,7 @@ pub struct TraceInfo {
     pub reads: u64,
     pub writes: u64,
     pub ifetches: u64,
-    /// References of the program before any filter, where the source says.
+    /// References of the program before any filter; `None` if the source does not say.
     pub raw_references: Option<u64>,
     pub filter: Option<Filter>,
     /// The smallest number of frames for which a replay is valid; 0 for no limit.

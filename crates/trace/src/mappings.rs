@@ -124,7 +124,7 @@ mod tests {
                         fast.unmap(range(a, n));
                         (0..n).for_each(|k| plain[(a + k) as usize] = None);
                     }
-                    // Moves of the same length, where page by page says it all.
+                    // Moves of the same length, whose result follows page by page.
                     _ => {
                         let n = n.min(m);
                         fast.remap(range(a, n), range(b, n));

@@ -69,7 +69,7 @@ pub struct Meta {
     pub reads: u64,
     pub writes: u64,
     pub ifetches: u64,
-    /// References of the program before any filter, where the source says.
+    /// References of the program before any filter; `None` if the source does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raw_references: Option<u64>,
     pub filter: Filter,

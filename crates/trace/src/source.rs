@@ -126,7 +126,7 @@ pub fn name_of(path: &Path) -> String {
     if path == Path::new("-") {
         "standard input".into()
     } else {
-        swaplab_vocab::shown(path)
+        swaplab_vocab::path_for_message(path)
     }
 }
 

@@ -49,8 +49,8 @@ fn prefix(place: &str) -> String {
     }
 }
 
-/// A path for use in messages: bytes that are not UTF-8 are escaped (`\xff`).
-pub fn shown(path: &Path) -> String {
+/// Format a path for a message: bytes that are not UTF-8 are escaped (`\xff`).
+pub fn path_for_message(path: &Path) -> String {
     let chunks = path.as_os_str().as_encoded_bytes().utf8_chunks();
     chunks.map(|chunk| format!("{}{}", chunk.valid(), chunk.invalid().escape_ascii())).collect()
 }
@@ -75,6 +75,6 @@ mod tests {
 
     #[test]
     fn a_path_that_is_not_utf_8_is_escaped() {
-        assert_eq!(shown(Path::new(std::ffi::OsStr::from_bytes(b"a\xff\xc3\xa4/b\xe4"))), "a\\xff\u{e4}/b\\xe4");
+        assert_eq!(path_for_message(Path::new(std::ffi::OsStr::from_bytes(b"a\xff\xc3\xa4/b\xe4"))), "a\\xff\u{e4}/b\\xe4");
     }
 }

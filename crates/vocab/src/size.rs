@@ -40,15 +40,16 @@ impl std::fmt::Display for Memory {
 }
 
 impl Memory {
+    /// Parse a size. The error has no place, which the caller adds.
     pub fn parse(text: &str) -> Result<Memory> {
         match Memory::read(text) {
-            Ok(Memory::Percent(0.0)) => Err(BadInput::new("memory", format!("'{text}' is zero"), EXPECTED)),
-            read => read.map_err(|problem| BadInput::new("memory", problem, EXPECTED)),
+            Ok(Memory::Percent(0.0)) => Err(BadInput::new("", format!("'{text}' is zero"), EXPECTED)),
+            read => read.map_err(|problem| BadInput::new("", problem, EXPECTED)),
         }
     }
 
-    /// As [`parse`](Memory::parse), but `0%` is allowed, and the error has no place, only what is
-    /// wrong with `text`.
+    /// As [`parse`](Memory::parse), but `0%` is allowed, and the error is only what is wrong with
+    /// `text`.
     pub fn read(text: &str) -> std::result::Result<Memory, String> {
         let bad = |problem: &str| format!("'{text}' {problem}");
         let trimmed = text.trim();
@@ -59,7 +60,7 @@ impl Memory {
             "" => return Err(bad(&format!("has no unit: {number}% or {number}MiB?"))),
             "%" => return Ok(Memory::Percent(value)),
             "p" => None,
-            unit => Some(UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(|| bad(&format!("has no such unit as '{unit}'")))?.1),
+            unit => Some(UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(|| bad(&format!("has the unknown unit '{unit}'")))?.1),
         };
         let amount = value * scale.unwrap_or(1) as f64;
         if amount < 1.0 {
@@ -85,7 +86,7 @@ impl Memory {
             Memory::Percent(p) => ((footprint as f64 * p / 100.0 + 1e-9).floor() as u64).max(1),
         };
         if pages == 0 {
-            return Err(BadInput::new("memory", format!("{self} is less than one page"), format!("at least {page_size} bytes")));
+            return Err(BadInput::new("", format!("{self} is less than one page"), format!("at least {page_size} bytes")));
         }
         Ok(pages)
     }
@@ -125,10 +126,10 @@ mod tests {
             assert!(e.contains("expected a size such as") && !e.contains('\n'), "{e}");
         }
         let error = |text| Memory::parse(text).unwrap_err().to_string();
-        assert_eq!(error("25"), "memory: '25' has no unit: 25% or 25MiB?; expected a size such as 64MiB, 4096p or 5%");
-        assert!(error("5 parsecs").contains("'5 parsecs' has no such unit as 'parsecs'"));
+        assert_eq!(error("25"), "'25' has no unit: 25% or 25MiB?; expected a size such as 64MiB, 4096p or 5%");
+        assert!(error("5 parsecs").contains("'5 parsecs' has the unknown unit 'parsecs'"));
         assert!(error("9999999999999TiB").contains("is too large"));
         let e = Memory::Bytes(100).pages(4096, 9).unwrap_err().to_string();
-        assert_eq!(e, "memory: 100B is less than one page; expected at least 4096 bytes");
+        assert_eq!(e, "100B is less than one page; expected at least 4096 bytes");
     }
 }

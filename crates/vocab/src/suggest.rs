@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn suggests_a_slip_and_nothing_for_a_stranger() {
+    fn suggests_the_nearest_key_and_none_for_a_distant_one() {
         let known = ["clock", "spo-clock", "two-q", "lru"];
         assert_eq!(nearest("clokc", known), Some("clock"));
         assert_eq!(nearest("spo_clock", known), Some("spo-clock"));

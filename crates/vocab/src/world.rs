@@ -46,11 +46,11 @@ macro_rules! worlds {
 }
 
 worlds! {
-    Replay "replay" "a page trace, through the policy's and scheme's own code",
-    Phone "phone" "app launches on a simulated phone, through the same code",
+    Replay "replay" "replay of a page trace with simulated policies and schemes",
+    Phone "phone" "app launches on a simulated phone, with the same policies and schemes",
     Memory "memory" "real programs, whose memory the pager manages",
     Kernel "kernel" "real programs in a control group of a real kernel, with its own swap",
-    Vm "vm" "our own programs on a Linux kernel under virtual time",
+    Vm "vm" "swaplab-app programs on a Linux kernel under virtual time",
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ fn large(text: &str) -> Vec<(String, usize)> {
         let declared = line.trim_start().trim_start_matches("pub(crate) ").trim_start_matches("pub(super) ").trim_start_matches("pub ");
         let Some(rest) = declared.strip_prefix("struct ").filter(|rest| !rest.contains(['(', ';', '}'])) else { continue };
         let name = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
-        // A where clause ends with a brace in a line of its own.
+        // A where clause ends with a line that has only a brace.
         let start = format!("{}{{", " ".repeat(indent));
         if !rest.ends_with('{') && lines.by_ref().all(|line| line != start) {
             continue;

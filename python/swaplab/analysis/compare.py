@@ -82,7 +82,7 @@ def compare(runs: Sequence[tuple[str, Document]], baseline: str | None = None, f
     if len(runs) < 2:
         raise BadInput("compare: one run; expected two or more")
     if len(set(names)) != len(names):
-        raise BadInput(f"compare: runs of one name ({', '.join(names)}); expected NAME=RUN to tell them apart")
+        raise BadInput(f"compare: several runs have the same name ({', '.join(names)}); expected NAME=RUN to name each")
     base = baseline or names[0]
     if base not in names:
         raise BadInput(f"--baseline {base}: no such run; expected one of: {' '.join(names)}")

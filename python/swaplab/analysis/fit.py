@@ -143,9 +143,9 @@ def experiment(place: Path, reading: str, swap: str, settings: list[str] | None 
     known = settings or []
     of_machine = [setting for setting in known if setting.startswith("machine.")]
     tables = {"machine": {"base": "nexus-5"}, "design": [{}], "workload": {"launches": str(place)}}
-    base = experiments.parse(json.dumps(tables), "fit.json", of_machine)
+    base = experiments.of_options(tables, of_machine)
     text = _core.recorded_phone(place, reading, str(place), swap, experiments.dumped(base))
-    return experiments.parse(text, "fit.json", [f"name={place.stem}", *known])
+    return experiments.of_options(json.loads(text), [f"name={place.stem}", *known])
 
 
 def at_recording(fitted: Experiment, other: Experiment) -> Experiment:

@@ -150,7 +150,7 @@ def _findings(samples: Samples, seconds: float | None) -> list[str]:
         if (pages := _growth(of, (name,))) is not None:
             lines.append(f"{number(pages)} pages were {words} swap")
     if samples.kills:
-        lines.append(f"{plural(samples.kills, 'kill')} noted beside the samples")
+        lines.append(f"{plural(samples.kills, 'kill')} recorded with the samples")
     return lines
 
 

@@ -1,5 +1,5 @@
-"""A paper's published figures of its designs beside ours: `[published.PRESET]` of
-`papers/NAME/expected.toml`.
+"""Comparison of our figures of designs with those that a paper publishes (`[published.PRESET]` of
+`papers/NAME/expected.toml`).
 """
 
 from __future__ import annotations
@@ -32,9 +32,7 @@ class Published(_Typed):
 
 
 class PublishedComparison(_Typed):
-    """One published figure of a design beside ours; `ours` is None where the run has nothing of the
-    kind.
-    """
+    """A published figure of a design and our figure, which is None if the run does not have it."""
 
     design: str
     what: str
@@ -43,7 +41,7 @@ class PublishedComparison(_Typed):
 
 
 def compare_with_published(rows: Sequence[Row], published: Mapping[str, Published]) -> list[PublishedComparison]:
-    """Every published figure of the rows' designs beside ours, in the order of the rows."""
+    """Compare every published figure of the rows' designs with ours, in the order of the rows."""
     without = next((row.launches.resumes for row in rows if row.swap == "none" and row.launches is not None), None)
     comparisons = []
     for row in rows:

@@ -5,16 +5,16 @@ A claim has a band, the published figures, and where a direction is claimed a `n
 no effect (0 of a gain, 1 of a ratio, 0.5 of a share of cases that could go either way). A figure
 has an interval, or a number n of programs or users, or neither if nothing is drawn.
 
-0. Nothing to compare (n is 0): `not-testable`.
+0. There is nothing to compare (n is 0): `not-testable`.
 1. The direction is *established* if the interval does not contain `none` and n, where it is given,
    is at least FEWEST.
 2. Inside the band: `met`. Where `met` is `reproduced` or `ordering` and the direction is not
    established, `sign-only`.
-3. Outside the band: `missed`, where the claim names one. `differs`, if the figure is not on the
-   band's side of `none` or the measure says that the order does not hold. `ordering`, if the
-   direction is established and the effect, the distance from `none`, is within FACTOR times that of
-   the nearest end of the band, either way. Else `sign-only`: the mean has the claimed sign, and no
-   more can be said.
+3. Outside the band: `missed`, if the claim names one. `differs`, if the figure is not on the band's
+   side of `none`, or if the measure says that the order does not hold. `ordering`, if the direction
+   is established and the ratio of our effect (the distance from `none`) to that of the nearest end
+   of the band is at most FACTOR, either way. Else `sign-only`: the mean has the claimed sign, and
+   nothing more is shown.
 4. A claim without `none` has no size to compare outside its band: `sign-only` if the measure says
    that the order holds, else `differs`.
 """
@@ -30,8 +30,8 @@ Judged = Literal["reproduced", "ordering", "sign-only", "differs", "not-testable
 #: Fewer programs or users than this establish no direction: all of four on one side come by chance
 #: in one of sixteen cases, over 5 %.
 FEWEST = 5
-#: An effect of the claimed order is at most so many times the published one, or at least the
-#: published one by so many.
+#: The largest ratio between our effect and the published one, either way, at which our figure has
+#: the claimed order.
 FACTOR = 3.0
 
 

@@ -129,7 +129,8 @@ def base_experiment(name: str, wanted: Wanted, seeds: int | None = None) -> Expe
     own = folder() / name / wanted.preset
     experiment = experiments.read(own if own.is_file() else wanted.preset, [f"run.seeds={seeds or wanted.seeds}"])
     if unknown := set(wanted.designs) - {design.name for design in experiment.design}:
-        raise BadInput(f"{name}/sensitivity.toml: no design {' '.join(sorted(unknown))} in {wanted.preset}")
+        place = f"papers/{name}/sensitivity.toml"
+        raise BadInput(f"{place}: no design {' '.join(sorted(unknown))} in {wanted.preset}; expected names of its designs")
     kept = [design for design in experiment.design if design.name in wanted.designs]
     return experiment.model_copy(update={"design": kept})
 

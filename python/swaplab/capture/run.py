@@ -114,15 +114,15 @@ def _finish(program: subprocess.Popen[bytes], recording: _core.Capture, record: 
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
-    interrupted = enough = False
+    interrupted = ended_here = False
     while program.poll() is None:
         try:
             program.wait(timeout=0.05)
         except subprocess.TimeoutExpired:
             # A limit or an error ends the program as well. A full disk ends the recording only; the
             # program runs on.
-            if result or recording.enough():
-                enough = True
+            if result or recording.program_may_end():
+                ended_here = True
                 _end(program)
         except KeyboardInterrupt:
             # The terminal has sent the signal to the program too.
@@ -137,7 +137,7 @@ def _finish(program: subprocess.Popen[bytes], recording: _core.Capture, record: 
     text, cut = outcome
     if interrupted:
         return Captured(Meta.model_validate_json(text), cut or "interrupted", 130)
-    return Captured(Meta.model_validate_json(text), cut, 0 if enough else code if code >= 0 else 128 - code)
+    return Captured(Meta.model_validate_json(text), cut, 0 if ended_here else code if code >= 0 else 128 - code)
 
 
 def _end(program: subprocess.Popen[bytes], first: signal.Signals = signal.SIGTERM) -> None:

@@ -161,7 +161,7 @@ def _simulate(wanted: Experiment, jobs: int, label: str) -> Finished:
     with suppress(KeyboardInterrupt), bar(label) as listener:
         finished.is_interrupted = True
         for part in advice.parts(wanted, threads):
-            # The part of a group that is done counts as so many designs.
+            # A group counts as its number of designs, and a finished part of it as a part of them.
             shared = None if listener is None else _scaled(listener, count(), len(part.design), total)
             finished.documents.append(run(part, Options(jobs=jobs, listener=shared), place="advise").document)
             if count() == first < total and not advice.memory_is_tight(advice.joined(finished.documents)):
@@ -190,7 +190,7 @@ def _print_advice(recommendation: Recommendation, document: Document) -> None:
     if (together := recommendation.together) is not None:
         for effect in together.effects:
             if effect.path == recommendation.goal:
-                print(f"all at once ({together.option}): {effect.text(BY_PATH[effect.path].words)}")
+                print(f"all settings together ({together.option}): {effect.text(BY_PATH[effect.path].words)}")
     without_effect = recommendation.without_effect
     for setting in recommendation.settings:
         if setting.recommended is None and setting.values and setting.name not in without_effect:
@@ -202,7 +202,7 @@ def _print_advice(recommendation: Recommendation, document: Document) -> None:
     print(
         f"{recommendation.kind}; changes in percent against '{recommendation.baseline}'; "
         f"intervals over {len(recommendation.units)} draws of app sizes, at {100 * recommendation.confidence:g} % "
-        f"for all {plural(recommendation.comparisons, 'comparison')} together; one user: nothing is shown about others"
+        f"simultaneously for {plural(recommendation.comparisons, 'comparison')}; one user: nothing is shown about others"
     )
 
 

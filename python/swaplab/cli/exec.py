@@ -4,7 +4,6 @@ it, on an unmodified kernel.
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -69,6 +68,6 @@ def exec_program(
         "workload": {"apps": [{"command": command}]},
         "run": {"on": ["memory"], "memory": {"medium": medium, "nvm": nvm, "flash": flash, "unmanaged": unmanaged}},
     }
-    experiment = experiments.parse(json.dumps(table), "exec.json", set)
+    experiment = experiments.of_options(table, set)
     experiments.refuse(experiment, "exec")
     sys.exit(execute(experiment, stats, record))

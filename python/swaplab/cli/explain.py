@@ -12,6 +12,7 @@ import typer
 
 from swaplab.analysis.explain import Explanation, worst
 from swaplab.analysis.explain import explain as explained
+from swaplab.analysis.verdict import plural
 from swaplab.cli import options as o
 from swaplab.cli.table import print_columns
 from swaplab.core import document as documents
@@ -69,7 +70,7 @@ def _waterfalls(explanation: Explanation) -> None:
     print(f"launch {explanation.launch}: {explanation.app} at {explanation.at_s:.0f} s, seed {explanation.seed}")
     longest = max(design.ready_ms for design in explanation.designs) or 1.0
     for design in explanation.designs:
-        counts = f"{design.faults} faults, {design.swapped_in} pages from swap, {design.file_reads} from files"
+        counts = f"{plural(design.faults, 'fault')}, {plural(design.swapped_in, 'page')} from swap, {design.file_reads:,} from files"
         print(f"\n{design.design}: {design.start}, ready after {design.ready_ms:.1f} ms ({counts})")
         rows = []
         for step in design.steps:

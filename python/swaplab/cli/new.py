@@ -39,7 +39,7 @@ def new(
     if preset is not None and preset not in known:
         raise BadInput(f"--preset: unknown preset '{preset}'; expected one of: {' '.join(known)}")
     if file.exists():
-        raise BadInput(f"{path_for_message(file)}: is there already; expected the name of a new file")
+        raise BadInput(f"{path_for_message(file)}: exists already; expected the name of a new file")
     if device is not None:
         write_whole(file, _core.device_text(device).encode())
         print(f"{path_for_message(file)} written; use it: --set machine.devices.MEDIUM={path_for_message(file)}")

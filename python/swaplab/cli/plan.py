@@ -12,6 +12,7 @@ import typer
 
 from swaplab.analysis import plan as plans
 from swaplab.analysis.plan import Asked, Plan, SizePoint, Target
+from swaplab.analysis.verdict import plural
 from swaplab.cli import options as o
 from swaplab.cli.output import write_result
 from swaplab.cli.progress import bar
@@ -95,7 +96,7 @@ def plan(
                 "run": {"on": ["replay"], "replay": replay},
                 "vary": {"machine.dram": o.split_list(memory)},
             }
-            document = run(experiments.parse(json.dumps(table), "plan.json"), options, place="plan").document
+            document = run(experiments.of_options(table), options, place="plan").document
             curve = lru_curve(trace, reading)
             sizes = sorted({max(1, info.footprint_pages * at // 100) for at in range(1, 101)})
             limit = info.valid_from_frames
@@ -116,7 +117,7 @@ def _table(planned: Plan) -> None:
     print_columns(rows, left=(0, 1))
     print(f"{planned.kind}; no other choice is better in both price and time than one of these")
     if planned.left_out:
-        print(f"{planned.left_out} choices below what the trace's filter allows are left out")
+        print(f"left out: {plural(planned.left_out, 'choice')} below what the trace's filter allows")
     for line in planned.warnings:
         print(f"note: {line}")
     print(plans.answer(planned))

@@ -10,6 +10,7 @@ import typer
 from swaplab import report
 from swaplab.analysis.recommend import recommend as recommended
 from swaplab.analysis.recommend.result import Recommendation
+from swaplab.analysis.verdict import plural
 from swaplab.cli import options as o
 from swaplab.cli.compare import named_runs
 from swaplab.core.files import try_output, write_whole
@@ -58,13 +59,13 @@ def _print_recommendation(recommendation: Recommendation) -> None:
     if recommendation.together:
         for effect in recommendation.together.effects:
             if effect.path == recommendation.goal:
-                print(f"all at once ({recommendation.together.option}): {effect.text(effect.path)}")
+                print(f"all settings together ({recommendation.together.option}): {effect.text(effect.path)}")
     elif recommendation.diff.count("\n+") > 2:
-        print("all at once was not tried: effects of single settings need not add up")
+        print("no run has all of these settings together, and effects of single settings need not add up")
     for line in recommendation.warnings:
         print(f"note: {line}")
     print(
-        f"{recommendation.kind}; {recommendation.options} options, {len(recommendation.units)} units; "
-        f"intervals hold at {100 * recommendation.confidence:g} % for all {recommendation.comparisons} comparisons together; "
+        f"{recommendation.kind}; {plural(recommendation.options, 'option')}, {plural(len(recommendation.units), 'unit')}; "
+        f"intervals hold at {100 * recommendation.confidence:g} % simultaneously for {plural(recommendation.comparisons, 'comparison')}; "
         f"against '{recommendation.baseline}'"
     )

@@ -5,7 +5,6 @@ experiment.
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Annotated
 
@@ -22,9 +21,6 @@ from swaplab.core.files import path_for_message, refuse_overwrite, try_output, u
 from swaplab.core.model import Experiment
 from swaplab.worlds.result import Options
 from swaplab.worlds.traces import STANDARD_INPUT
-
-#: Name of the experiment that the options build, in errors.
-JSON = "replay.json"
 
 
 def register(app: typer.Typer) -> None:
@@ -88,11 +84,7 @@ def replay(
         table["machine"] = {**table["machine"], "dram": sizes[0]}  # type: ignore[dict-item]
     else:
         table["vary"] = {"machine.dram": list(dict.fromkeys(sizes))}
-    try:
-        experiment = experiments.parse(json.dumps(table), JSON, set)
-    except BadInput as error:
-        # The user did not write this text, so its name and positions are removed from the message.
-        raise BadInput(re.sub(rf"^{JSON}(: | with )| at line \d+ column \d+$", "", str(error))) from None
+    experiment = experiments.of_options(table, set)
     if save is not None:
         refuse_overwrite(save, [trace])
         try_output(save)

@@ -54,10 +54,10 @@ def _launches(rows: list[Row]) -> list[tuple[str, ...]]:
         "kills",
         "delay ms",
         "p95 ms",
-        "in MiB",
-        "out MiB",
-        "direct",
-        "J",
+        "swap-in MiB",
+        "swap-out MiB",
+        "direct reads",
+        "energy J",
         "DRAM MiB",
         "other MiB",
     )
@@ -86,7 +86,8 @@ def _launches(rows: list[Row]) -> list[tuple[str, ...]]:
 
 
 def _replay(rows: list[Row]) -> list[tuple[str, ...]]:
-    head = ("design", "point", "faults", "swap reads", "swap writes", "file reads", "direct", "I/O s", "of first", "DRAM MiB", "other MiB")
+    counts = ("faults", "swap reads", "swap writes", "file reads", "direct reads")
+    head = ("design", "point", *counts, "I/O s", "of first", "DRAM MiB", "other MiB")
     table: list[tuple[str, ...]] = [head]
     first: dict[str, float] = {}
     for row in rows:

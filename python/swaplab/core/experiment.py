@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import tomli_w
@@ -46,6 +47,20 @@ def parse(text: str, place: str = "experiment", set: list[str] | None = None) ->
     or key.
     """
     return Experiment.model_validate_json(_core.experiment_read(place, text, set or []))
+
+
+#: The place of an experiment that the options of a command give.
+_OPTIONS = "options.json"
+
+
+def of_options(table: Mapping[str, object], set: list[str] | None = None) -> Experiment:
+    """Resolve the experiment that the options of a command give, with `KEY=VALUE` changes. Raises
+    BadInput with the key, but without a file and a line, because the user did not write a file.
+    """
+    try:
+        return parse(json.dumps(table), _OPTIONS, set)
+    except BadInput as error:
+        raise BadInput(re.sub(rf"^{re.escape(_OPTIONS)}(: | with )| at line \d+ column \d+$", "", str(error))) from None
 
 
 def resolve(experiment: Experiment, place: str = "experiment") -> Experiment:

@@ -49,9 +49,9 @@ def utf8_name(path: str | os.PathLike[str]) -> str:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name beside it, then rename. A device or a pipe (`/dev/null`)
-    is written to, a link stays a link. A new file is readable as the user's umask says, one that is
-    replaced as it was."""
+    """Write a file under a temporary name in its folder, then rename it. A device or a pipe
+    (`/dev/null`) is written to, and a link stays a link. A new file has the mode of the user's
+    umask, a replaced file keeps its mode."""
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
             path.write_bytes(content)

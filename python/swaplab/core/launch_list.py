@@ -12,14 +12,14 @@ import polars as pl
 from swaplab.core.errors import BadInput
 from swaplab.core.files import path_for_message
 
-#: What a launch list says, by the column that swaplab's own format has for it.
+#: The meanings of columns in a launch list, with the columns of swaplab's format.
 MEANINGS = {"time": "t_s", "app": "app", "category": "category", "foreground": "fg_s"}
-#: Where no column says how long an app stays in front: until the next launch, at most so many
-#: seconds (assumed).
+#: Without a column for the time in front, an app stays in front until the next launch, at most this
+#: number of seconds (assumed).
 LONGEST_S = 300.0
 #: Times are below this, in seconds: the year 5138. A clock of milliseconds since 1970 is above it.
 END_S = 1e11
-#: Columns beside the file's own: seconds, and the number of the line.
+#: Columns that are added to those of the file: seconds, and the number of the line.
 AT, LINE = "\0at", "\0line"
 
 

@@ -1,4 +1,4 @@
-"""Limits on this process under which the libraries below us abort or hang in place of an error."""
+"""Limits on this process at which libraries abort or hang instead of reporting an error."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ LEAST_FILES = 64
 
 
 def check_limits() -> None:
-    """Raises NotSupported where a limit is too low: with few files or a limited address space
-    polars hangs, and V8, which draws the charts, aborts."""
+    """Raise NotSupported if a limit is too low: with few files or a limited address space polars
+    hangs, and V8, which draws the charts, aborts.
+    """
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if files != resource.RLIM_INFINITY and files < LEAST_FILES:
         raise NotSupported(f"this process may open {files} files; expected at least {LEAST_FILES} (ulimit -n)")

@@ -24,7 +24,8 @@ HEAD_BYTES = 1 << 16
 PRESSURE = {"some": "psi_some_total", "full": "psi_full_total"}
 #: Names of the states of memory in `dumpsys meminfo`, the best first (ActivityManagerService).
 STATES = ("normal", "moderate", "low", "critical")
-#: What is read of `dumpsys meminfo`, beside its sizes: the state, and the frames of zram's pool.
+#: Values that are read from `dumpsys meminfo` in addition to sizes: the state, and the frames of
+#: zram's pool.
 STATE, POOL = "state", "zram_physical"
 
 #: The sizes and the counters that are kept; counters may have a suffix, such as a zone.
@@ -53,7 +54,7 @@ class Sample:
 
 @dataclass
 class Samples:
-    """The samples of a phone in order, and the numbers of launches and kills noted beside them."""
+    """The samples of a phone in order, and the numbers of launches and kills recorded with them."""
 
     of: list[Sample] = field(default_factory=list)
     launches: int = 0

@@ -145,13 +145,14 @@ class Use(BaseModel):
 
     __pydantic_extra__: dict[str, Setting] = Field(init=False)
     command: Many[str] = Field(default_factory=list)
-    """A command that is run to its end, in place of `use` (world `memory`)."""
+    """A command that is run to its end, instead of `use` (world `memory`)."""
     count: int = Field(default=1, ge=0)
     """Number of instances. They are named NAME-1, NAME-2 and so on, and each has its own seed if the app has a seed."""
     name: str = Field(default="")
-    """The name, in place of the app's own."""
+    """The name, instead of the one in the app file."""
     use: str = Field(default="")
-    """`redis`, `phone-app` and others of `swaplab list apps`, or the path of an app file, relative to the experiment file."""
+    """An included app file (`chromium`, `node`, `phone-app`, `python`, `redis`, `sqlite` or `swaplab-app`), or the path of an app file,
+    relative to the experiment file."""
 
 
 # The apps that are launched.
@@ -208,7 +209,7 @@ class Services(BaseModel):
 
 
 class Background(BaseModel):
-    """Work of apps, services and daemons beside the launches. All of it is off by default, because no paper publishes it with its
+    """Work of apps, services and daemons in addition to launches. All of it is off by default, because no paper publishes it with its
     workload."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_by_name=True)
@@ -277,7 +278,7 @@ class Classes(BaseModel):
 
 
 class Daily(BaseModel):
-    """Rates per day at the beat of these launches."""
+    """Rates per day at the launch rate of the run."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_by_name=True)
 
@@ -324,7 +325,7 @@ class Design(BaseModel):
     app_policy: OneOrMany = Field(default="none")
     """Whose pages may be swapped out: an app policy of `swaplab list app-policies`."""
     killer: OneOrMany | None = Field(default=None)
-    """The low-memory killer, in place of `machine.killer`."""
+    """The low-memory killer, instead of `machine.killer`."""
     name: str = Field(default="")
     """The name in results; by default, the values that differ between the designs."""
     policy: OneOrMany = Field(default="system")
@@ -333,7 +334,7 @@ class Design(BaseModel):
     prepage: Prepage = Field(default="none")
     """Which pages are read at the start of an app before it accesses them."""
     proactive: Proactive | None = Field(default=None)
-    """Proactive reclaim, in place of `machine.proactive`."""
+    """Proactive reclaim, instead of `machine.proactive`."""
     swap: OneOrMany | None = Field(default=None)
     """Where a victim goes: a scheme of `swaplab list schemes`. Only `replay` runs a design without a scheme: swap is then unlimited,
     and each page costs as much as on `run.replay.swap_device`."""
@@ -674,7 +675,7 @@ class Vary(BaseModel):
 
     __pydantic_extra__: dict[str, Values] = Field(init=False)
     list: Many[dict[str, Scalar]] = Field(default_factory=list)
-    """A list of points in place of keys: each entry gives the values of its keys at a point."""
+    """A list of points instead of keys: each entry gives the values of its keys at a point."""
     points: int | None = Field(default=None, ge=0)
     """Draw this number of points at random instead of running every combination. Each key is drawn independently and uniformly."""
 

@@ -15,7 +15,10 @@ from swaplab.report.origin import Labeled
 from swaplab.report.page import Cell, Section, Table
 
 DELAY, COLD, JANK = BY_PATH["launches.delay_ms.mean"], BY_PATH["launches.cold"], BY_PATH["display.janky_share"]
-CAPTION = "At a glance (launch: mean; cold starts: of all launches; janky frames: of those in front; a day: at the beat of these launches)"
+CAPTION = (
+    "At a glance (launch: mean; cold starts: of all launches; janky frames: of those in front; "
+    "figures per day: at the launch rate of this run)"
+)
 COLUMNS = ["design", "launch, ms", "cold starts, %", "janky frames, %", "apps lost a day", "flash, years", "battery a day, %"]
 
 

@@ -188,7 +188,7 @@ def text_of_number(value: float | None) -> str:
 
 def wear_table(rows: Sequence[Labeled]) -> list[Table]:
     """Build the table of wear of each written medium: cycles per day, and years until its endurance
-    is used up at this beat.
+    is used up at this launch rate.
     """
     columns = ["design", "medium", "device", "written, MiB", "cycles a day", "endurance, cycles", "years to endurance"]
     cells = []
@@ -199,4 +199,4 @@ def wear_table(rows: Sequence[Labeled]) -> list[Table]:
                 texts = [medium, use.device, number(use.write_bytes / MIB), text_of_number(wear.cycles_per_day)]
                 texts += [number(wear.endurance_cycles), text_of_number(wear.years_to_endurance)]
                 cells.append([Cell(entry.label), *map(Cell, texts)])
-    return [Table("Wear of the media, at the beat of this run", columns, cells)] if cells else []
+    return [Table("Wear of the media, at the launch rate of this run", columns, cells)] if cells else []

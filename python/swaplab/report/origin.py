@@ -49,10 +49,10 @@ def mixed_kinds(rows: Sequence[Row]) -> list[str]:
 
 
 def memory_text(memory: Memory) -> str:
-    """Describe the memory that a design used: `DRAM 64 MiB, pool beside it 12 MiB`."""
+    """Describe the memory that a design used: `DRAM 64 MiB, additional pool 12 MiB`."""
     parts = {
         "DRAM": memory.dram_bytes,
-        "pool beside it": memory.pool_bytes,
+        "additional pool": memory.pool_bytes,
         "tables": memory.metadata_bytes,
         "NVM": memory.nvm_bytes,
         "flash": memory.flash_bytes,

@@ -95,8 +95,8 @@ def _display(document: Document, rows: Sequence[Labeled]) -> list[str]:
 
 
 def feel_table(rows: Sequence[Labeled]) -> Table:
-    """Build the table of the figures that matter to a user, a row per design; rates are at the beat
-    of these launches.
+    """Build the table of the figures that matter to a user, a row per design; rates per day are at
+    the launch rate of the run.
     """
     columns = [
         "design",
@@ -116,7 +116,7 @@ def feel_table(rows: Sequence[Labeled]) -> Table:
         kills = detail(entry).daily.kills
         texts.append(" / ".join(number(kills.get(name, 0.0), 3) for name in CLASSES))
         cells.append([Cell(entry.label), *map(Cell, texts)])
-    return Table("What a user feels (a day at the beat of these launches)", columns, cells)
+    return Table("What a user feels (figures per day: at the launch rate of this run)", columns, cells)
 
 
 def cost_table(rows: Sequence[Labeled]) -> Table:
@@ -132,7 +132,7 @@ def cost_table(rows: Sequence[Labeled]) -> Table:
         texts += [number(day.joules), "-" if day.battery_share is None else f"{100 * day.battery_share:.1f} %"]
         texts.append("-" if ratio is None else f"{100 * ratio:.1f} %")
         cells.append([Cell(entry.label), *map(Cell, texts)])
-    return Table("What it costs the phone (a day at the beat of these launches)", columns, cells)
+    return Table("What it costs the phone (figures per day: at the launch rate of this run)", columns, cells)
 
 
 def _delay(spread: Spread | None, leaf: str) -> str:

@@ -11,7 +11,7 @@ import polars as pl
 from swaplab.analysis.outcomes import MIB
 from swaplab.analysis.plan import Choice, Plan, answer, name_of
 from swaplab.analysis.results import Curve, CurvePoint
-from swaplab.analysis.verdict import number
+from swaplab.analysis.verdict import number, plural
 from swaplab.core.model import Input
 from swaplab.report import curve
 from swaplab.report.figure import Figure
@@ -31,7 +31,7 @@ def section(planned: Plan, key: str) -> Section:
         f"Prices of a byte relative to DRAM's, assumed: {prices}. zRAM's pool counts as DRAM; NVM and flash count as reserved.",
     ]
     if planned.left_out:
-        evidence.append(f"{number(planned.left_out)} choices below what the trace's filter allows are left out.")
+        evidence.append(f"Left out: {plural(planned.left_out, 'choice')} below what the trace's filter allows.")
     figures, tables = [_trade(planned, key)], [_table("Pareto-optimal choices by price and time", planned.front, planned)]
     if planned.sizes:
         points = [

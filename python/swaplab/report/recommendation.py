@@ -46,12 +46,12 @@ def _evidence(advised: Recommendation) -> list[str]:
     lines = [
         f"{plural(advised.options, 'option')} over {plural(len(advised.units), 'unit')} (users, traces or apps); "
         "a setting's values are compared where nothing else differs, unit by unit.",
-        f"Intervals hold at {100 * advised.confidence:g} % for all {plural(advised.comparisons, 'comparison')} together.",
+        f"Intervals hold at {100 * advised.confidence:g} % simultaneously for {plural(advised.comparisons, 'comparison')}.",
     ]
     if advised.together is not None:
         aim = next((effect for effect in advised.together.effects if effect.path == advised.goal), None)
         if aim is not None:
-            lines.append(f"All settings at once were tried ({advised.together.option}): {aim.text(BY_PATH[advised.goal].words)}.")
+            lines.append(f"All settings together were tried ({advised.together.option}): {aim.text(BY_PATH[advised.goal].words)}.")
     elif sum(setting.recommended is not None for setting in advised.settings) > 1:
         lines.append("The settings were not tried together, and effects need not add up.")
     return lines + _not_recommended(advised)

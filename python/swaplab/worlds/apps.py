@@ -146,7 +146,7 @@ def load_apps(experiment: Experiment) -> list[App]:
     apps = [app for use in programs(experiment) for app in _apps_of(use)]
     names = [app.name for app in apps]
     if twice := [name for name in names if names.count(name) > 1]:
-        raise BadInput(f"{experiment.name}: two apps are named '{twice[0]}'; expected `name` to tell them apart")
+        raise BadInput(f"{experiment.name}: two apps are named '{twice[0]}'; expected another `name` for one of them")
     order = launch_table(experiment).order
     if isinstance(order, list) and (strangers := [name for name in order if name not in names]):
         raise BadInput(f"{experiment.name}: workload.launches.order: '{strangers[0]}'; expected names of apps: {', '.join(names)}")

@@ -62,9 +62,7 @@ class Channel:
                 text = self.app.fill(step.send, self.variables)
                 self._write(text.encode() + (b"\0" if self.app.channel == "pipe" else b""), deadline)
             if step.expect:
-                values = self._expect(
-                    self.app.fill(step.expect.replace("$$", "$").replace("$", "$$").replace("$${", "${"), self.variables), deadline
-                )
+                values = self._expect(self.app.fill(step.expect, self.variables), deadline)
                 bad += int(values.pop("bad", "0"))
                 self.variables.update(values)
         return bad

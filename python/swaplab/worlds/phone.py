@@ -22,7 +22,7 @@ NUMBERS = {"joules": pl.Float64, "freed_ns": pl.Int64, "died_ns": pl.Int64}
 
 
 def batches(points: list[Experiment]) -> list[list[int]]:
-    """Put each point in a batch of its own, as points share no work."""
+    """Put each point in a separate batch, as points share no work."""
     return [[index] for index in range(len(points))]
 
 

@@ -34,5 +34,5 @@ WORLDS: dict[str, ModuleType] = {module.KEY: module for module in (replay, phone
 def world(key: str) -> World:
     """Return the world with this key. Raises NotSupported for an unknown key."""
     if key not in WORLDS:
-        raise NotSupported(f"world {key}: not in this version")
+        raise NotSupported(f"world {key}: not in this version; expected one of: {' '.join(WORLDS)}")
     return cast(World, WORLDS[key])

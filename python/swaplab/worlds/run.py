@@ -141,7 +141,7 @@ def _place(rows: list[Row], points: list[Experiment], values: list[Point]) -> No
         return
     per_point = len(rows) // len(points)
     if per_point * len(points) != len(rows):
-        raise BadInput(f"{len(rows)} rows of {len(points)} points; expected as many of each")
+        raise BadInput(f"{len(rows)} rows for {len(points)} points; expected the same number of rows for each point")
     for at, row in enumerate(rows):
         row.point = values[at // per_point]
         row.machine = points[at // per_point].machine.base

@@ -34,7 +34,7 @@ pub enum AppPolicy {
     Ariadne,
 }
 
-/// What the registry knows of an app policy, apart from its key and parameters.
+/// Properties of an app policy in the registry, in addition to its key and parameters.
 #[derive(Debug, Serialize)]
 pub struct Info {
     #[serde(skip)]
@@ -42,17 +42,26 @@ pub struct Info {
     pub worlds: &'static [World],
 }
 
-const T_LIVE: Parameter =
-    Parameter::new("t_live", Kind::Number { low: 0.0, high: f64::MAX }, "18", "no swap-out while so many apps live (ESS)");
+const T_LIVE: Parameter = Parameter::new(
+    "t_live",
+    Kind::Number { low: 0.0, high: f64::MAX },
+    "18",
+    "number of live apps from which no page is swapped out (ESS)",
+);
 const T_REUSE: Parameter = Parameter::new(
     "t_reuse",
     Kind::Number { low: 0.0, high: f64::INFINITY },
     "64",
-    "average reuse distance from which an app's pages stay (LVSP); inf: there is none",
+    "average reuse distance from which an app's pages stay in memory (LVSP); inf: no limit",
 );
-const T_LAUNCHED: Parameter =
-    Parameter::new("t_launched", Kind::Integer { low: 0, high: u64::MAX }, "3", "launches below which an app's pages stay (LVSP)");
-const STRICT: Parameter = Parameter::new("strict", Kind::Switch, "off", "weigh the average by gaps in place of launches (LVSP)");
+const T_LAUNCHED: Parameter = Parameter::new(
+    "t_launched",
+    Kind::Integer { low: 0, high: u64::MAX },
+    "3",
+    "number of launches below which an app's pages stay in memory (LVSP)",
+);
+const STRICT: Parameter =
+    Parameter::new("strict", Kind::Switch, "off", "weigh the average reuse distance by gaps instead of launches (LVSP)");
 
 /// The worlds of conditions on a whole app. A kernel can forbid the swap-out of one app's control
 /// group, but not of single pages in it. `Kernel` stands for the world `vm` too, which runs the
@@ -72,28 +81,22 @@ const fn policy(
 }
 
 static NONE: Entry<Info> = policy("none", "any page may be swapped out", "Android", &[], AppPolicy::None, WHOLE_APP);
-static ESS: Entry<Info> = policy("ess", "no swap-out while many apps live", "A2S, Section 4.1", &[T_LIVE], AppPolicy::Ess, WHOLE_APP);
+static ESS: Entry<Info> = policy("ess", "swaps out no page while many apps live", "A2S, Section 4.1", &[T_LIVE], AppPolicy::Ess, WHOLE_APP);
 static LVSP: Entry<Info> = policy(
     "lvsp",
-    "swaps out pages of apps that are likely to live on",
+    "swaps out only pages of apps that are likely to be launched again soon",
     "A2S, Section 4.2",
     &[T_REUSE, T_LAUNCHED, STRICT],
     AppPolicy::Lvsp,
     WHOLE_APP,
 );
 static A2S: Entry<Info> =
-    policy("a2s", "both: ess and lvsp", "A2S, Algorithm 1", &[T_LIVE, T_REUSE, T_LAUNCHED, STRICT], AppPolicy::A2s, WHOLE_APP);
-static ACCLAIM: Entry<Info> = policy(
-    "acclaim",
-    "pages of the app in front stay while there are others",
-    "Acclaim (USENIX ATC 2020), abstract",
-    &[],
-    AppPolicy::Acclaim,
-    PHONE,
-);
+    policy("a2s", "ess and lvsp together", "A2S, Algorithm 1", &[T_LIVE, T_REUSE, T_LAUNCHED, STRICT], AppPolicy::A2s, WHOLE_APP);
+static ACCLAIM: Entry<Info> =
+    policy("acclaim", "reclaims pages of the app in front last", "Acclaim (USENIX ATC 2020), abstract", &[], AppPolicy::Acclaim, PHONE);
 static ARIADNE: Entry<Info> = policy(
     "ariadne",
-    "anonymous pages that their app's last start used stay while there are others",
+    "reclaims anonymous pages that the last start of their app used after all others",
     "Ariadne (HPCA 2025), abstract",
     &[],
     AppPolicy::Ariadne,

@@ -161,7 +161,7 @@ pub struct Killer {
     rule: Box<dyn Rule>,
 }
 
-/// What the registry knows of a killer, apart from its key and parameters.
+/// Properties of a killer in the registry, in addition to its key and parameters.
 #[derive(Debug, Serialize)]
 pub struct Info {
     /// Build the killer. The caller has checked the parameters against those of the entry.
@@ -170,8 +170,12 @@ pub struct Info {
 }
 
 const POLL_MS: f64 = 10.0;
-const VICTIM: Parameter =
-    Parameter::new("victim", Kind::Choice(&Victim::KEYS), "lru", "which of the apps that may be killed goes: lru, oracle, swam or largest");
+const VICTIM: Parameter = Parameter::new(
+    "victim",
+    Kind::Choice(&Victim::KEYS),
+    "lru",
+    "rule that chooses among the apps that may be killed: lru, oracle, swam or largest",
+);
 
 impl Killer {
     /// The killer of a spec that a user wrote.

@@ -11,7 +11,7 @@ use swaplab_vocab::Entry;
 pub static ENTRY: Entry<Info> = Entry {
     key: "off",
     what: "kills nothing: apps end by the limit on cached apps, or when no memory can be reclaimed",
-    source: "ours",
+    source: "this project",
     parameters: &[VICTIM],
     info: Info { build: |params| Ok(Killer::new(params, Off)) },
 };

@@ -25,7 +25,7 @@ pub enum Victim {
     Largest,
 }
 
-/// What the registry knows of a rule, apart from its key.
+/// Properties of a rule in the registry, in addition to its key.
 #[derive(Debug, Serialize)]
 pub struct Info {
     #[serde(skip)]

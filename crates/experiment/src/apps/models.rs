@@ -154,7 +154,7 @@ impl AppModels {
             let line =
                 e.span().map_or(String::new(), |span| format!(": line {}", 1 + text[..span.start.min(text.len())].matches('\n').count()));
             let message = e.message().split_whitespace().collect::<Vec<_>>().join(" ");
-            BadInput::new(format!("{place}{line}"), message, "app models as `swaplab fit` writes them")
+            BadInput::new(format!("{place}{line}"), message, "app models as `swaplab trace fit` writes them")
         })?;
         models.check(place)?;
         Ok(models)

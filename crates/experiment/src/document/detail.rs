@@ -78,7 +78,7 @@ pub struct LargeFolios {
     pub unused_pages: f64,
 }
 
-/// Rates per day at the beat of these launches.
+/// Rates per day at the launch rate of the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Daily {

@@ -13,9 +13,9 @@ use crate::frames::Frames;
 use crate::kernel::memory::{self, Prot};
 use crate::kernel::sparse::Sparse;
 use crate::kernel::{Missing, PAGE};
+use crate::managed_list::ManagedList;
 use crate::record::{Record, What};
 use crate::runs::RunMap;
-use crate::shown::Shown;
 use crate::spans::{PageRange, Span, Spans};
 use crate::stats::Stats;
 use crate::store::Store;
@@ -109,7 +109,7 @@ pub enum Mode {
     Child,
 }
 
-/// What the pager has to know of the program's forks. See `fork.rs` and `tether.rs`.
+/// The state of the program's forks. See `fork.rs` and `tether.rs`.
 #[derive(Default)]
 pub struct Forks {
     /// No page may be evicted, as a fork with a copying store is in progress.
@@ -159,9 +159,9 @@ impl World {
         // SAFETY: zero is a u8.
         let state = unsafe { Sparse::new(PAGES) }.map_err(no_room)?;
         let mode = Mode::Paging;
-        let shown = Shown::new(PAGES, stats.shown());
+        let managed_list = ManagedList::new(PAGES, stats.managed_list());
         Ok(World {
-            spans: Spans::new(PAGES, base / PAGE..base / PAGE + reserved, shown),
+            spans: Spans::new(PAGES, base / PAGE..base / PAGE + reserved, managed_list),
             state,
             gates: RunMap::new(PAGES, Gate::Unseen),
             backing: Backing::Nowhere,

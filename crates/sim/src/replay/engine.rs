@@ -196,7 +196,7 @@ impl Engine {
 
     #[cold]
     fn no_frame(&mut self) {
-        let why = || format!("released no page with {0} in memory and {0} frames", self.frames);
+        let why = || format!("released no page, and all page frames are in use (frames: {})", self.frames);
         self.stuck.get_or_insert_with(why);
     }
 

@@ -17,7 +17,7 @@ pub fn row(plan: &Plan, trace: &Trace, spec: &PointSpec, outcome: Outcome) -> Ro
     let (design, page, swap) = (plan.design, trace.page_size, outcome.swap.as_deref());
     let media = swap.map(SwapSide::media).unwrap_or_default();
     let valid_from = trace.meta.filter.valid_from_frames();
-    let invalid = || format!("{} frames, but the filtered trace is valid from {valid_from} frames up", outcome.frames);
+    let invalid = || format!("page frames: {}; the filtered trace is valid from {valid_from} up", outcome.frames);
     Row {
         world: World::Replay.name().into(),
         kind: Kind::Simulated,

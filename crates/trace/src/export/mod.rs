@@ -38,7 +38,7 @@ pub fn convert(trace: &Trace, format: &str, path: &Path, progress: Progress) -> 
         .find(|(key, _)| *key == format)
         .ok_or_else(|| unknown_key("format", "format", format, FORMATS.iter().map(|(key, _)| *key)))?
         .1;
-    let place = swaplab_vocab::shown(path);
+    let place = swaplab_vocab::path_for_message(path);
     if path == Path::new("-") {
         let mut output = Output { out: Box::new(BufWriter::with_capacity(1 << 20, std::io::stdout())), place };
         export(trace, &mut output, progress)?;

@@ -11,8 +11,8 @@ use swaplab_vocab::{Op, Result};
 
 pub static FORMAT: Format = Format {
     key: "block-csv",
-    what: "header process,device,rw_flag,sector,size,timestamp, then one request a line, in 512-byte sectors",
-    source: "traces of block requests, a line each",
+    what: "header process,device,rw_flag,sector,size,timestamp, then a line for each request, in 512-byte sectors",
+    source: "traces of block requests with one line for each request",
     parameters: &[],
     info: Info { kind: Kind::Block, own_options: &["ranges", "filefrag"], detect, import },
 };

@@ -1,5 +1,5 @@
-//! `csv`: a header `page,op[,app,class]`, then one reference a line. Pages in decimal; op `I`, `R`
-//! or `W`; class `anonymous`, `file` (private: anonymous from its first write) or `shared`.
+//! `csv`: a header `page,op[,app,class]`, then a line for each reference. Pages in decimal; op `I`,
+//! `R` or `W`; class `anonymous`, `file` (private: anonymous from its first write) or `shared`.
 
 use super::{decimal, Format, Info, Options};
 use crate::builder::TraceBuilder;
@@ -10,8 +10,8 @@ use swaplab_vocab::{BadInput, Class, Op, Result};
 
 pub static FORMAT: Format = Format {
     key: "csv",
-    what: "header page,op[,app,class], then one reference a line",
-    source: "ours",
+    what: "header page,op[,app,class], then a line for each reference",
+    source: "this project",
     parameters: &[],
     info: Info { kind: Kind::Page, own_options: &[], detect, import },
 };

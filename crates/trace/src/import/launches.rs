@@ -1,5 +1,5 @@
-//! `launches`: a header `seq,t_s,app,category,fg_s`, then one app launch a line: its number, its
-//! time in seconds since the start of the trace, the app and its category, and the seconds for
+//! `launches`: a header `seq,t_s,app,category,fg_s`, then a line for each app launch: its number,
+//! its time in seconds since the start of the trace, the app and its category, and the seconds for
 //! which it stays in front. Times never run backwards.
 
 use super::{decimal, Format, Info, Options};
@@ -14,8 +14,8 @@ const SECOND: u64 = 1_000_000_000;
 
 pub static FORMAT: Format = Format {
     key: "launches",
-    what: "header seq,t_s,app,category,fg_s, then one app launch a line",
-    source: "ours",
+    what: "header seq,t_s,app,category,fg_s, then a line for each app launch",
+    source: "this project",
     parameters: &[],
     info: Info { kind: Kind::Launch, own_options: &[], detect: |_, head| super::first_line(head) == HEADER.as_bytes(), import },
 };

@@ -18,7 +18,7 @@ use swaplab_vocab::{BadInput, Result};
 pub static FORMAT: Format = Format {
     key: "memory-samples",
     what: "samples of smaps, dumpsys meminfo, /proc/meminfo and vmstat, each after a line '@ SECONDS'",
-    source: "Android dumpsys and Linux /proc, as we sample them",
+    source: "Android dumpsys and Linux /proc, as docs/how-to/capture.md samples them",
     parameters: &[],
     info: Info {
         kind: Kind::Launch,

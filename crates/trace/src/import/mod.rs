@@ -141,7 +141,7 @@ fn is_slt(path: &Path) -> Result<bool> {
         return Ok(false);
     }
     let mut head = [0u8; 8];
-    let mut file = std::fs::File::open(path).map_err(|e| BadInput::io(swaplab_vocab::shown(path), e))?;
+    let mut file = std::fs::File::open(path).map_err(|e| BadInput::io(swaplab_vocab::path_for_message(path), e))?;
     Ok(std::io::Read::read_exact(&mut file, &mut head).is_ok() && &head == b"swaplab\0" || path.extension().is_some_and(|e| e == "slt"))
 }
 

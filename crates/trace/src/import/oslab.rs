@@ -11,7 +11,7 @@ use swaplab_vocab::{BadInput, Op, Result};
 pub static FORMAT: Format = Format {
     key: "oslab",
     what: "page number in decimal, then I, R or W",
-    source: "traces of page numbers, a line each",
+    source: "traces of page numbers with one line for each reference",
     parameters: &[],
     info: Info { kind: Kind::Page, own_options: &[], detect, import },
 };

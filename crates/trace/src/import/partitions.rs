@@ -41,7 +41,7 @@ impl Partitions {
         let mut partitions = Partitions::default();
         for (path, read) in [(ranges, named as fn(&str, &str) -> Result<_>), (filefrag, extents)] {
             if let Some(path) = path {
-                let name = swaplab_vocab::shown(path);
+                let name = swaplab_vocab::path_for_message(path);
                 let text = std::fs::read_to_string(path).map_err(|e| BadInput::io(&name, e))?;
                 partitions.ranges.extend(read(&name, &text)?);
             }

@@ -16,7 +16,7 @@ use swaplab_vocab::{Class, Op, Result};
 pub static FORMAT: Format = Format {
     key: "pgcsv",
     what: "I|R|W,<page hex> with map events and a page table",
-    source: "our capture tools' pages and mapping events",
+    source: "this project's first capture tool: pages and mapping events",
     parameters: &[],
     info: Info { kind: Kind::Page, own_options: &["pages"], detect, import },
 };

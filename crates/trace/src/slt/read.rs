@@ -37,7 +37,7 @@ struct Frame {
 
 impl Trace {
     pub fn open(path: &Path) -> Result<Trace> {
-        let place = swaplab_vocab::shown(path);
+        let place = swaplab_vocab::path_for_message(path);
         let io = |e| BadInput::io(&place, e);
         let file = File::open(path).map_err(io)?;
         let bytes = file.metadata().map_err(io)?.len();
@@ -209,14 +209,14 @@ impl Trace {
         let begin = index.events.iter().chain(&index.tables).chain([&index.meta]).min();
         let ends = |at: u64, name| self.frame(at, name).map(|frame| at + (FRAME_BYTES + frame.stored) as u64);
         if begin != Some(&(HEADER_BYTES as u64)) || ends(index.meta, "metadata")? != offset || ends(offset, "index")? != at {
-            return Err(self.bad("index", offset, "frames that are not one behind the other", "a whole trace, and nothing else"));
+            return Err(self.bad("index", offset, "frames that do not follow one another", "a complete trace and nothing else"));
         }
         let most = (index.tables.len() as u64 * TABLE_PAGES as u64).min(MAX_PAGES as u64);
         if index.pages > most {
             return Err(self.bad(
                 "index",
                 offset,
-                &format!("{} pages in {} frames", index.pages, index.tables.len()),
+                &format!("{} pages, page-table frames: {}", index.pages, index.tables.len()),
                 "pages that the table holds",
             ));
         }

@@ -72,7 +72,7 @@ impl TraceWriter {
     /// Start writing `path`. The file appears under that name only at
     /// [`finish`](TraceWriter::finish).
     pub fn create(path: &Path, kind: Kind, page_size: u64, codec: Codec) -> Result<TraceWriter> {
-        let place = swaplab_vocab::shown(path);
+        let place = swaplab_vocab::path_for_message(path);
         if ![4096, 16384].contains(&page_size) {
             return Err(BadInput::new(place, format!("page size {page_size}"), "4096 or 16384"));
         }

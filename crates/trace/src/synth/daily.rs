@@ -1,6 +1,6 @@
 //! What: several days of a person's phone: sessions during the day, none at night; within a
 //! session, apps are drawn by recency or by popularity.
-//! Why: A2S' beat of 23 s has neither idle time nor bursts; real use has both.
+//! Why: in A2S an app is launched every 23 s, without idle time and bursts; real use has both.
 //! Source: none published; every value is assumed. The model (sessions, recency) follows
 //! docs/papers/a2s.md on real users: intervals between launches of an app are burstier than those
 //! of independent draws.

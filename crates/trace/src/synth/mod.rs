@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_are_answered() {
+    fn invalid_specs_are_refused() {
         let error = |text| LaunchSpec::parse(text).err().unwrap().to_string();
         assert!(error("larg").contains("did you mean"));
         assert!(error("zipf:alfa=2").contains("'alpha'"));

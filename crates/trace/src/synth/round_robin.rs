@@ -24,9 +24,9 @@ pub static GENERATOR: Generator = Generator {
 
 fn generate(params: &Params, _: &mut Draw) -> Vec<Step> {
     let (apps, foreground_s) = (params.number("apps") as usize, params.number("foreground"));
-    let beat = foreground_s + params.number("home");
+    let interval_s = foreground_s + params.number("home");
     let steps = 0..apps * params.number("rounds") as usize;
-    steps.map(|number| Step { rank: number % apps, at_s: number as f64 * beat, foreground_s }).collect()
+    steps.map(|number| Step { rank: number % apps, at_s: number as f64 * interval_s, foreground_s }).collect()
 }
 
 #[cfg(test)]

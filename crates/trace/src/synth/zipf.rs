@@ -1,4 +1,4 @@
-//! What: launches drawn by popularity (Zipf), an app never twice in a row, at a fixed beat.
+//! What: launches drawn by popularity (Zipf), an app never twice in a row, at a fixed interval.
 //! Why: A2S' workloads: 256 launches, each 20 s in front and 3 s at home.
 //! Source: fitted to A2S (Kim et al. 2017), Table 1: unique apps, average reuse distance
 //! (docs/papers/a2s.md).
@@ -12,7 +12,7 @@ use swaplab_vocab::{Kind, Parameter, Params};
 
 pub static GENERATOR: Generator = Generator {
     key: "zipf",
-    what: "independent launches by popularity at a fixed beat",
+    what: "independent launches by popularity at a fixed interval",
     source: "A2S, Table 1 and Section 5.1",
     parameters: &[
         Parameter::new("apps", Kind::Integer { low: 2, high: 10_000 }, "50", "apps to draw from"),

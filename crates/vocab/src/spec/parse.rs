@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn slips_are_answered_in_one_line() {
+    fn invalid_texts_are_refused_in_one_line() {
         for (text, said) in [
             ("clock:a,bits=2", "clock: 'a'; expected name=value"),
             ("clock:bits=1,bits=2", "clock: bits twice; expected each parameter once"),

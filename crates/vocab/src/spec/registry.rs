@@ -159,13 +159,13 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "one has no parameter 'height'")]
-    fn a_slip_in_a_name_is_one_of_the_code() {
+    fn an_unknown_parameter_name_in_the_code_panics() {
         TOYS.parse("one").unwrap().params.integer("height");
     }
 
     #[test]
     #[should_panic(expected = "one: parameter 'size' is of kind size")]
-    fn a_slip_in_a_type_is_one_of_the_code() {
+    fn a_wrong_parameter_type_in_the_code_panics() {
         TOYS.parse("one").unwrap().params.integer("size");
     }
 
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn slips_name_what_was_found_and_expected() {
+    fn errors_name_what_was_found_and_expected() {
         for (text, said) in [
             ("oen", "unknown toy 'oen'; expected 'one' (did you mean that?)"),
             ("one:cuont=1", "one: unknown parameter 'cuont'; expected 'count' (did you mean that?)"),

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn slips_are_one_line() {
+    fn errors_are_one_line() {
         assert_eq!(toml("x = { name = 'zram' }").unwrap_err(), "a table without a key; expected { key = \"KEY\", name = value }");
         assert_eq!(toml("x = 'clock:a,b=1'").unwrap_err(), "clock: 'a'; expected name=value");
         assert!(toml("x = 5").unwrap_err().contains("expected a text such as KEY:name=value, or a table with a key"));

@@ -274,7 +274,7 @@ def _meet(first: Effect, second: Effect) -> bool:
 
 
 def _together(tried: list[Option], now: Option, chosen: Mapping[str, str]) -> Together | None:
-    """Compute the effect of all chosen values at once, if a run tried them together; single effects
+    """Compute the effect of all chosen values, if a run tried them together; single effects
     need not add up.
     """
     wanted = {**now.settings, **chosen}

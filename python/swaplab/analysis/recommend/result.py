@@ -86,7 +86,7 @@ class SettingAdvice(_Typed):
 
 
 class Together(_Typed):
-    """The effects of all recommended settings at once, from a run that tried them."""
+    """The effects of all recommended settings together, from a run that tried them."""
 
     option: str
     effects: list[Effect]

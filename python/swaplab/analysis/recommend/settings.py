@@ -20,8 +20,7 @@ SWAP = "swap"
 KILLER = "low-memory killer"
 #: DeviceConfig's setting for app compaction, which pages out cached apps before memory is low.
 COMPACTION = "activity_manager/use_compaction"
-#: Its value, by `machine.background.compact`. Kinds of compaction that are not AOSP's are told
-#: apart.
+#: Its value, by `machine.background.compact`. Other kinds of compaction have distinct values, too.
 COMPACTION_VALUES: dict[Compact, str] = {"off": "false", "aosp": "true"}
 PAGE_BYTES = 4096
 #: A property with pairs of pages and adjustment; the killer `minfree` has two lists as parameters.

@@ -14,6 +14,7 @@ from swaplab.analysis import papers_in_vm
 from swaplab.analysis import sensitivity as varied
 from swaplab.analysis.papers import Claims
 from swaplab.analysis.papers_readme import claim_table, stamp, write_table
+from swaplab.analysis.verdict import plural
 from swaplab.cli import options as o
 from swaplab.cli.progress import bar
 from swaplab.core.errors import BadInput
@@ -62,7 +63,7 @@ def check(
     verdicts = [claim.verdict for claim in checked.claims]
     # Arithmetic, premise-built and inconsistent claims are not successes, so they are counted
     # separately.
-    print(f"{len(verdicts)} claims: " + ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts)))
+    print(f"{plural(len(verdicts), 'claim')}: " + ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts)))
 
 
 def ablation(
@@ -106,4 +107,4 @@ def sensitivity(
         span = "nothing to compare" if conclusion.least is None else f"ratio {conclusion.least:.3f} to {conclusion.most:.3f}"
         stated = "holds" if conclusion.stated else "not stated"
         print(f"{stated}: {conclusion.claim} ({conclusion.holds} of {conclusion.phones} phones, {span})")
-    print(f"simulated: {result.preset}, {result.seeds} seeds, one assumed parameter at a time")
+    print(f"simulated: {result.preset}, {plural(result.seeds, 'seed')}, one assumed parameter at a time")

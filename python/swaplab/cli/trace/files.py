@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from swaplab import _core
+from swaplab.analysis.verdict import plural
 from swaplab.cli import options as o
 from swaplab.cli.progress import bar
 from swaplab.core.files import path_for_message, refuse_overwrite
@@ -109,4 +110,4 @@ def gen(
     if as_json:
         print(json.dumps(document, indent=2))
     else:
-        print(f"{document['launches']} launches of {document['apps']} apps in {path_for_message(output)}")
+        print(f"{plural(document['launches'], 'launch', 'launches')} of {plural(document['apps'], 'app')} in {path_for_message(output)}")

@@ -10,6 +10,7 @@ import typer
 from swaplab.analysis import app_fit as app_fits
 from swaplab.analysis import fit as fits
 from swaplab.analysis.fit import FitRow, Recording
+from swaplab.analysis.verdict import plural
 from swaplab.cli import options as o
 from swaplab.cli.progress import bar
 from swaplab.cli.table import print_columns
@@ -105,6 +106,6 @@ def _print_recording(recording: Recording) -> None:
     for name, kind in (("cold start", recording.cold), ("resume", recording.resumes)):
         costs = [(kind.major_faults, "major faults"), (kind.swapped_in_pages, "pages swapped in")]
         known = [f"{value:,.1f} {label}" for value, label in costs if value is not None]
-        print(f"{kind.count} {name}s" + (f", each with {' and '.join(known)}" if known else ""))
+        print(plural(kind.count, name) + (f", each with {' and '.join(known)}" if known else ""))
     by = ", ".join(f"{count} at {adjustment}" for adjustment, count in recording.kills_by_adjustment.items())
-    print(f"{recording.kills} kills" + (f": {by}" if by else ""))
+    print(plural(recording.kills, "kill") + (f": {by}" if by else ""))

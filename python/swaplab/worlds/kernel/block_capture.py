@@ -112,7 +112,7 @@ def capture(plan: BlockPlan, machine: Machine) -> tuple[Counted | None, int]:
     command's exit code.
     """
     if plan.device not in DEVICES:
-        raise BadInput(f"--swap: '{plan.device}'; expected one of: {' '.join(DEVICES)}")
+        raise BadInput(f"--area: '{plan.device}'; expected one of: {' '.join(DEVICES)}")
     try_output(plan.output)
     if shutil.which(plan.command[0]) is None:
         raise BadInput(f"{path_for_message(plan.command[0])}: no such program; expected one on the PATH or a path to one")

@@ -113,7 +113,8 @@ def _require_own_state() -> None:
     """
     about = STATE.stat()
     if about.st_uid != os.geteuid() or about.st_mode & 0o022:
-        raise NotSupported(f"{STATE} must belong to user {os.geteuid()} alone (it says what root shall undo)")
+        why = "because root performs the operations in it"
+        raise NotSupported(f"{STATE} must belong to user {os.geteuid()} and be writable by no other user, {why}")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Schemes that swaplab's pager performs: each app has a DRAM budget of its own, with emulated NVM
+"""Schemes that swaplab's pager performs: each app has a separate DRAM budget, with emulated NVM
 behind it.
 
 What: apps load the preload library by their environment, as with `swaplab exec`; the kernel's swap

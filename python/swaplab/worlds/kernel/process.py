@@ -1,4 +1,4 @@
-"""An app as a process: started as an unprivileged user in a control group of its own, driven by
+"""An app as a process: started as an unprivileged user in a separate control group, controlled by
 requests, killed with all its children.
 """
 

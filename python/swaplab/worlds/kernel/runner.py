@@ -138,7 +138,7 @@ def _warnings(runs: list[Run]) -> list[str]:
     if any(outcome.others_swapping for planned in runs for outcome in planned.outcomes):
         warnings.append("Another swap area was on during the run, so the kernel's counts may include other programs' pages.")
     if bad := sum(outcome.bad_pages for planned in runs for outcome in planned.outcomes):
-        warnings.append(f"{bad} pages came back with wrong content: a defect of this kernel, this machine's memory or swaplab.")
+        warnings.append(f"pages that came back with wrong content: {bad}; a defect of this kernel, this machine's memory or swaplab.")
     return warnings
 
 

@@ -72,8 +72,8 @@ def stage(place: Place, of: Configuration, recorded: bool = False) -> Iterator[S
         area = stack.enter_context(scheme_of(of).on(machine, of, directory))
         limit = of.memory - (area.reserved_bytes if of.experiment.run.kernel.pool == "within" else 0)
         if limit <= 0:
-            taken = f"the {area.reserved_bytes} that {of.swap.key} takes of them"
-            raise BadInput(f"{of.place}: machine.dram: {of.memory} bytes are less than {taken}; expected more")
+            taken = f"{of.swap.key} takes {area.reserved_bytes} of them"
+            raise BadInput(f"{of.place}: machine.dram: {of.memory} bytes, and {taken}; expected more than {of.swap.key} takes")
         swap_bytes = of.swap.size
         group = stack.enter_context(cgroup.group(machine, "kernel", limit, swap_bytes, area.paging, of.steers))
         parent, joined = stack.enter_context(cgroup.members(machine, group, of.steers))

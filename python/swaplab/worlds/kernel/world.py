@@ -13,7 +13,7 @@ PARALLEL = False
 
 
 def batches(points: list[Experiment]) -> list[list[int]]:
-    """Put each point in a batch of its own: points share no work, and a stopped run loses at most
+    """Put each point in a separate batch: points share no work, and a stopped run loses at most
     one.
     """
     return [[index] for index in range(len(points))]

@@ -61,7 +61,7 @@ class Outcome:
 
 
 def batches(points: list[Experiment]) -> list[list[int]]:
-    """Put each point in a batch of its own, as points share no work."""
+    """Put each point in a separate batch, as points share no work."""
     return [[index] for index in range(len(points))]
 
 
@@ -95,7 +95,7 @@ def run(points: list[Experiment], options: Options) -> WorldResult:
         result.rows.append(_row(point, design, made, outcomes))
         done.append((point, design, outcomes))
         if bad := sum(outcome.bad_pages for outcome in outcomes):
-            result.warnings.append(f"{design.name}: {bad} pages came back with wrong content: a defect of the pager or of this machine.")
+            result.warnings.append(f"{design.name}: pages with wrong content: {bad}; a defect of the pager or of this machine.")
         if options.listener:
             options.listener(number + 1, len(todo))
     result.host = this_machine(getpass.getuser())

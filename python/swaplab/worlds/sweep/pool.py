@@ -1,4 +1,4 @@
-"""Worker processes on this machine. Each has a pipe of its own, which closes when the worker dies,
+"""Worker processes on this machine. Each has a separate pipe, which closes when the worker dies,
 without an effect on other workers.
 
 A pipe that workers share, as in `concurrent.futures`, would wait forever for the rest of a message

@@ -122,7 +122,7 @@ class Plan:
     limits: Limits
     #: None if apps are not compacted.
     compaction: Compaction | None
-    #: Whether each app has a memory control group of its own.
+    #: Whether each app has its own memory control group.
     app_groups: bool
     #: Limit in bytes of the control group of all apps; None if the guest's memory is their limit.
     group_bytes: int | None
@@ -140,7 +140,7 @@ def memory(of: Configuration) -> tuple[int, int | None]:
 
 
 def app_groups(of: Configuration) -> bool:
-    """Whether each app has a memory control group of its own. It is equal for all designs of an
+    """Whether each app has its own memory control group. It is equal for all designs of an
     experiment, so that they are comparable.
     """
     needed = any(spec_text(design.app_policy) != "none" for design in of.experiment.design)

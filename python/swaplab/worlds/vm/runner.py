@@ -1,4 +1,4 @@
-"""Runs of the world `vm`: each design and seed in a guest of its own, several guests at a time."""
+"""Runs of the world `vm`: each design and seed in a separate guest, several guests at a time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TELL_S = 0.2
 
 
 def batches(points: list[Experiment]) -> list[list[int]]:
-    """Put each point in a batch of its own, so that a stopped run loses at most one."""
+    """Put each point in a separate batch, so that a stopped run loses at most one."""
     return [[index] for index in range(len(points))]
 
 

@@ -35,7 +35,7 @@ macro_rules! property {
 
 pub static ENTRY: Entry<Info> = Entry {
     key: "lmkd",
-    what: "kills at stalls on memory, by watermarks, free swap and a file cache that thrashes",
+    what: "kills when tasks stall on memory, by watermarks, free swap and thrashing of the file cache",
     source: "AOSP system/memory/lmkd, lmkd.cpp, mp_event_psi (Android 11 to 15)",
     parameters: &[
         VICTIM,
@@ -43,49 +43,49 @@ pub static ENTRY: Entry<Info> = Entry {
             "low_memory_kb",
             u64::MAX,
             "0",
-            "memory is low with fewer kB of free and file pages together; 0: below the kernel's low watermark",
+            "memory is low if free and file pages together are fewer kB; 0: if free memory is below the kernel's low watermark",
         ),
         Parameter::new(
             "min_free_percentage",
             Kind::Number { low: 0.0, high: 100.0 },
             "0",
-            "on a kernel: memory is low with less than this share in free and file pages; 0: by the watermark, in a control group 6",
+            "on a kernel: memory is low if free and file pages are a smaller share of it, in percent; 0: by the watermark, in a control group 6",
         ),
-        Parameter::new("poll_ms", Kind::Number { low: 1e-3, high: 1e6 }, "10", "on a kernel: time from look to look"),
-        property!("psi_partial_stall_ms", ANY, "70", "stalls a second at which it looks"),
-        property!("psi_complete_stall_ms", ANY, "700", "stalls a second at which any app but the one in front may be killed"),
-        property!("swap_free_low_percentage", 100, "10", "swap is low below this share of it; 0: never"),
+        Parameter::new("poll_ms", Kind::Number { low: 1e-3, high: 1e6 }, "10", "on a kernel: time between two checks of memory, in ms"),
+        property!("psi_partial_stall_ms", ANY, "70", "stall time per second, in ms, from which it checks memory"),
+        property!("psi_complete_stall_ms", ANY, "700", "stall time per second, in ms, from which any app but the one in front may be killed"),
+        property!("swap_free_low_percentage", 100, "10", "swap is low if less than this percentage of it is free; 0: never"),
         property!(
             "swap_util_max",
             100,
             "100",
-            "while memory is low, the most that may be swapped of what can be, in percent; 100: no limit"
+            "while memory is low, it kills if more than this percentage of swappable memory is swapped out; 100: no limit"
         ),
         property!(
             "swap_compression_ratio",
             ANY,
             "1",
-            "free swap is at most so many times the memory easily available; 0: what the area has"
+            "free swap counts as at most this multiple of the easily available memory; 0: as the free part of the area"
         ),
-        property!("thrashing_limit", ANY, "100", "refaulted file pages in percent of the file cache within a second"),
-        property!("thrashing_limit_decay", 100, "10", "by how many percent a kill for thrashing lowers the limit, until a second passes"),
-        property!("thrashing_limit_critical", ANY, "0", "thrashing from which perceptible apps may be killed; 0: three times the limit"),
+        property!("thrashing_limit", ANY, "100", "memory thrashes if the file pages refaulted within a second are this percentage of the file cache"),
+        property!("thrashing_limit_decay", 100, "10", "percentage by which a kill for thrashing lowers the limit for a second"),
+        property!("thrashing_limit_critical", ANY, "0", "percentage of refaulted file pages from which perceptible apps may be killed; 0: three times the limit"),
         property!(
             "stall_limit_critical",
             ANY,
             "100",
-            "average of complete stalls in percent (full avg10) above which a kill may take any app"
+            "average of complete stalls in percent (full avg10) above which any app may be killed"
         ),
         property!(
             "direct_reclaim_threshold_ms",
             ANY,
             "0",
-            "ms of one direct reclaim beyond which any app but the one in front may be killed; 0: none for that"
+            "time of one direct reclaim, in ms, after which any app but the one in front may be killed; 0: never"
         ),
-        property!("filecache_min_kb", ANY, "0", "after thrashing, background apps are killed until there are so many kB of file pages"),
-        property!("lowmem_min_oom_score", NOBODY, "701", "least oom_score_adj that low memory alone kills; 1001: none (before Android 15)"),
-        property!("kill_timeout_ms", ANY, "100", "ms for which it waits for a victim's death (pidfd) before it checks memory again"),
-        property!("pressure_after_kill_min_score", NOBODY, "0", "least oom_score_adj killed when a kill left too little memory"),
+        property!("filecache_min_kb", ANY, "0", "after thrashing, background apps are killed until file pages reach this size in kB"),
+        property!("lowmem_min_oom_score", NOBODY, "701", "least oom_score_adj that is killed for low memory alone; 1001: none (before Android 15)"),
+        property!("kill_timeout_ms", ANY, "100", "time for which it waits for a victim to end (pidfd), in ms, before it checks memory again"),
+        property!("pressure_after_kill_min_score", NOBODY, "0", "least oom_score_adj that is killed if memory is still low after a kill"),
     ],
     info: Info { build },
 };

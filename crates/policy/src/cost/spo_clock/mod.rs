@@ -86,7 +86,7 @@ impl Describe for SpoClockPolicy {
     fn build(setup: &Setup, params: &Params) -> Result<SpoClockPolicy> {
         let regions = [1, 4][params.choice("regions")];
         if setup.frames < regions {
-            return Err(BadInput::new("spo-clock", format!("{} frames", setup.frames), "at least 4, a frame for each region"));
+            return Err(BadInput::new("spo-clock", format!("frames = {}", setup.frames), "at least 4, one for each region"));
         }
         if setup.pages >= NUMBERS {
             return Err(BadInput::new("spo-clock", format!("{} pages", setup.pages), format!("fewer than {NUMBERS}")));

@@ -100,7 +100,7 @@ fn descriptor_mode_reclaims_an_entry_of_a_full_region() {
 fn fewer_than_four_frames_are_refused() {
     let setup = Setup { pages: 9, frames: 3, costs: COSTS, seed: 0, future: None };
     let refused = PolicySpec::parse("spo-clock").unwrap().build(&setup).err().unwrap().to_string();
-    assert_eq!(refused, "spo-clock: 3 frames; expected at least 4, a frame for each region");
+    assert_eq!(refused, "spo-clock: frames = 3; expected at least 4, one for each region");
 }
 
 fn class() -> impl Strategy<Value = Class> {

@@ -96,7 +96,7 @@ fn lifetimes(sorted: &[f64]) -> Lifetimes {
     }
 }
 
-/// Rates per day at the beat of these launches, as means over the runs.
+/// Rates per day at the launch rate of the run, as means over the runs.
 fn daily(runs: &[Outcome], battery_wh: f64) -> Daily {
     let days = |run: &Outcome| run.seconds().max(1e-9) / DAY_S;
     let rate = |of: &dyn Fn(&Outcome) -> Option<f64>| mean(runs.iter().map(|run| of(run).unwrap_or(0.0) / days(run)));

@@ -172,7 +172,7 @@ def members(machine: Machine, parent: Group, separate: bool) -> Iterator[tuple[G
     """Return the parent of the apps' own groups, which track their processes, and the
     `cgroup.procs` files that each app joins as well.
 
-    `separate`: apps have memory controllers of their own, which the app policy needs. Reclaim then
+    `separate`: apps have separate memory controllers, which the app policy needs. Reclaim then
     rotates through these groups regardless of recency, unlike on a phone, which has one list of
     pages. Otherwise, version 1 needs groups in a hierarchy without a memory controller; if there is
     none, the apps have memory controllers too.

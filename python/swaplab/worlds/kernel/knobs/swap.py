@@ -154,7 +154,8 @@ def zram_swap(machine: Machine, size: int, algorithm: str = "", limit: int = 0) 
     def add() -> None:
         added = read("/sys/class/zram-control/hot_add")
         if added != str(number):
-            raise Failed(f"cat /sys/class/zram-control/hot_add: gave zram{added} where zram{number} was next; someone else adds devices")
+            why = "another program adds devices; run again"
+            raise Failed(f"cat /sys/class/zram-control/hot_add: it added zram{added} instead of zram{number}: {why}")
         known = read(f"{device}/comp_algorithm").replace("[", "").replace("]", "").split()
         if algorithm and algorithm not in known:
             raise BadInput(f"zram algorithm: '{algorithm}'; expected one of {', '.join(known)} on this machine")

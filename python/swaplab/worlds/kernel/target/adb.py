@@ -84,7 +84,7 @@ def run(serial: str, points: list[Experiment], options: Options) -> WorldResult:
             raise BadInput(f"{point.name}: designs {names}; expected one for target adb, as the phone keeps its own swap")
         for app in load_apps(point):
             if not app.activity:
-                raise BadInput(f"app {app.name}: no activity; expected PACKAGE/ACTIVITY, for target adb starts nothing else")
+                raise BadInput(f"app {app.name}: no activity; expected PACKAGE/ACTIVITY, because target adb starts activities only")
             if options.dry_run:
                 options.say(f"adb shell am force-stop {_package(app)}; am start -W -n {app.activity}; {HOME}")
     if options.dry_run:

@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Largest number of runs in the list. By default, Linux limits a program to 65,530 mappings.
-pub const MOST: usize = 1 << 17;
+pub const MAX_RUNS: usize = 1 << 17;
 
 /// The writer of the list.
-pub struct Shown {
+pub struct ManagedList {
     slots: &'static [[AtomicU64; 2]],
     runs: RunMap<bool>,
     slot_of: BTreeMap<usize, usize>,
@@ -21,14 +21,14 @@ pub struct Shown {
     next: usize,
 }
 
-impl Shown {
-    pub fn new(pages: usize, slots: &'static [[AtomicU64; 2]]) -> Shown {
-        Shown { slots, runs: RunMap::new(pages, false), slot_of: BTreeMap::new(), free: Vec::new(), next: 0 }
+impl ManagedList {
+    pub fn new(pages: usize, slots: &'static [[AtomicU64; 2]]) -> ManagedList {
+        ManagedList { slots, runs: RunMap::new(pages, false), slot_of: BTreeMap::new(), free: Vec::new(), next: 0 }
     }
 
     /// A writer without a list, if there is no file.
-    pub fn nowhere() -> Shown {
-        Shown::new(1 << 36, &[])
+    pub fn nowhere() -> ManagedList {
+        ManagedList::new(1 << 36, &[])
     }
 
     /// Set whether the pages of `range` count against the budget.
@@ -79,11 +79,11 @@ mod tests {
         #[test]
         fn the_list_has_the_counted_pages_once(steps in prop::collection::vec((0usize..64, 1usize..40, any::<bool>()), 1..60)) {
             let slots: &'static [[AtomicU64; 2]] = Vec::from_iter((0..64).map(|_| [AtomicU64::new(0), AtomicU64::new(0)])).leak();
-            let mut shown = Shown::new(64, slots);
+            let mut list = ManagedList::new(64, slots);
             let mut model = [false; 64];
             for (start, len, counts) in steps {
                 let range = start..(start + len).min(64);
-                shown.set(range.clone(), counts);
+                list.set(range.clone(), counts);
                 model[range].fill(counts);
                 let mut seen = [false; 64];
                 for [start, end] in slots {
