@@ -295,6 +295,9 @@ impl<'a> PhoneRun<'a> {
     /// files when that is due.
     fn advance_time(&mut self, ns: u64) {
         let mut ns = ns.min(self.pace.left_ns);
+        if ns == 0 {
+            return;
+        }
         self.pace.left_ns -= ns;
         self.drawing.pass(ns, &mut self.machine.counts.display);
         while let Some(wait_ns) = self.write.within(self.machine.clock.now(), ns) {

@@ -159,17 +159,24 @@ impl Machine {
     }
 
     /// Free the frames whose write-back is done, and those of killed processes that have ended.
+    #[inline]
     pub fn reap(&mut self) {
         if self.frames.in_use.writing > 0 {
             self.frames.in_use.writing = self.clock.write_back.frames_at(self.clock.now());
         }
-        self.deaths().release_ended();
+        if self.killer.any_dying() {
+            self.deaths().release_ended();
+        }
     }
 
     /// Let background reclaim catch up with the time that has passed since the last call.
+    #[inline]
     pub fn catch_up(&mut self) {
         self.flush_statistics();
-        self.background().catch_up();
+        let elapsed = self.clock.take_elapsed();
+        if self.kswapd.needs_time() {
+            self.background().catch_up(elapsed);
+        }
     }
 
     /// Sum up the statistics of control groups, if that is due.
@@ -193,7 +200,9 @@ impl Machine {
         if self.killer.is_due(self.clock.now()) {
             self.deaths().run_killer_check(false);
         }
-        self.background().wake_if_low();
+        if self.free() + self.frames.in_use.writing <= self.frames.marks.low && self.kswapd.may_wake() {
+            self.background().wake();
+        }
         while self.free() <= self.frames.marks.min && self.failed.is_none() {
             let (before_ns, free, high) = (self.clock.waited_ns(), self.free(), self.frames.marks.high);
             self.frames.policy.begin_reclaim(Reclaimer::Direct(FreePages { free, high }));
@@ -274,7 +283,7 @@ impl Machine {
 
     /// Run the swap scheme's background work, such as writing idle pages back.
     pub fn tick(&mut self) {
-        self.swap.side.tick(Nanos(self.clock.settled_ns));
+        self.swap.tick(Nanos(self.clock.settled_ns));
         let charge = self.swap.side.charged.clone();
         self.counts.system_ns += charge.cpu.0;
         let owners = &self.apps.layout.owners;

@@ -43,7 +43,8 @@ impl WriteBack {
     pub fn submit(&mut self, charge: &Charge, outgoing: &Outgoing, now_ns: u64, prices: &Prices) {
         for (medium, of) in charge.media().filter(|(_, of)| of.writing.0 > 0) {
             let channel = self.at(medium, now_ns, prices);
-            channel.write(of.writing.0, of.writes, of.written.div_ceil(prices.page_bytes()), outgoing.shares(medium), now_ns);
+            let senders = outgoing.shares(medium, channel.empty_list());
+            channel.write(of.writing.0, of.writes, of.written.div_ceil(prices.page_bytes()), senders, now_ns);
             channel.wrote(of.written, now_ns);
             self.bytes[medium as usize] += of.written;
         }

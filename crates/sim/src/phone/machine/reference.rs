@@ -59,7 +59,7 @@ impl Machine {
         }
         let others = self.others_of(page);
         self.frames.pages.clear(page, bits::MAPPED | bits::SLOT);
-        let served = self.swap.side.fault(page, op, mapped);
+        let served = self.swap.fault(page, op, mapped);
         self.wait(Origin::Swap, true, 1);
         match served {
             Served::MappedInPlace => {
@@ -96,7 +96,7 @@ impl Machine {
     /// without a read, and its slot has the same content (mm/memory.c, `do_swap_page`).
     fn swap_cache_fault(&mut self, page: PageId, op: Op) {
         self.counts.swap_cache_hits += 1;
-        let kept = self.swap.side.found_in_memory(page, op);
+        let kept = self.swap.found_in_memory(page, op);
         self.wait(Origin::Swap, true, 1);
         self.frames.in_use.writing = self.clock.write_back.frames_at(self.clock.now());
         if !kept {
@@ -204,7 +204,7 @@ impl Machine {
             }
             if others.in_swap {
                 self.frames.pages.clear(other, bits::SLOT);
-                self.swap.side.fault_of_folio(other);
+                self.swap.fault_of_folio(other);
                 self.wait(Origin::Swap, true, 0);
                 self.count_swap_in(other);
                 self.swap.free(other, Freed::Copy, self.clock.now());
