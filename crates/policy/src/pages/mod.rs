@@ -126,6 +126,9 @@ impl PageView {
         // All states of a chunk are looked at, which takes a few instructions for all of them.
         const CHUNK: usize = 32;
         let states = &self.state[first as usize..][..most];
+        if states.first().is_none_or(|state| state & RESIDENT == 0) {
+            return 0;
+        }
         let whole = states.chunks_exact(CHUNK).take_while(|chunk| chunk.iter().fold(RESIDENT, |all, state| all & state) != 0).count();
         let rest = states[whole * CHUNK..].iter().take_while(|state| **state & RESIDENT != 0).count();
         whole * CHUNK + rest

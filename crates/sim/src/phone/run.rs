@@ -269,10 +269,12 @@ impl<'a> PhoneRun<'a> {
         while done < ops.len() {
             let page = first + done as PageId;
             let run = self.machine.frames.pages.resident_run(page, ops.len() - done);
-            self.advance_time(self.pace.step_ns * run as u64);
-            self.machine.prefetch.used(page..page + run as PageId);
-            self.machine.touch_run(page, &ops[done..done + run]);
-            done += run;
+            if run > 0 {
+                self.advance_time(self.pace.step_ns * run as u64);
+                self.machine.prefetch.used(page..page + run as PageId);
+                self.machine.touch_run(page, &ops[done..done + run]);
+                done += run;
+            }
             if let Some(op) = ops.get(done) {
                 self.refer(page + run as PageId, *op);
                 done += 1;

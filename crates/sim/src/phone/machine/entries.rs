@@ -135,7 +135,9 @@ impl SwapEntries {
         let had_slot = self.holds(page);
         self.free(page, Freed::Owner, now_ns);
         self.side.discard(page);
-        self.note_pool();
+        if had_slot {
+            self.note_pool();
+        }
         had_slot
     }
 

@@ -120,7 +120,10 @@ impl WriteBack {
 
     /// Forget the content of `page`. Its frame still waits for the write, but cannot be taken back.
     pub fn forget(&mut self, page: PageId) {
-        self.batch_of[page as usize] = (0, NONE);
+        // Without a pending write no entry is valid, and most schemes never have one.
+        if self.frames > 0 {
+            self.batch_of[page as usize] = (0, NONE);
+        }
     }
 
     /// The time at which `frames` of the frames are free, or all of them if there are fewer.

@@ -57,9 +57,10 @@ impl Machine {
             self.swap.side.moves.mapped_references += 1;
             return self.read_in_place();
         }
+        let in_swap = pages.bits(page) & (bits::MAPPED | bits::SLOT) != 0;
         let others = self.others_of(page);
         self.frames.pages.clear(page, bits::MAPPED | bits::SLOT);
-        let served = self.swap.fault(page, op, mapped);
+        let served = if in_swap { self.swap.fault(page, op, mapped) } else { self.swap.side.zero_fill() };
         self.wait(Origin::Swap, true, 1);
         match served {
             Served::MappedInPlace => {
