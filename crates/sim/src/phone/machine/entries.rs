@@ -94,7 +94,7 @@ impl SwapEntries {
     pub fn swap_out(&mut self, page: PageId, owner: AppId, dirty: bool, now_ns: u64) -> Stored {
         let stored = self.side.swap_out(page, dirty);
         self.note_pool();
-        for other in std::mem::take(&mut self.side.given_up) {
+        while let Some(other) = self.side.given_up.pop() {
             self.free(other, Freed::Discard, now_ns);
         }
         match stored {
