@@ -43,6 +43,8 @@ pub struct Launcher {
     without_ui: Vec<bool>,
     /// The live apps without the home screen; the most recently used one is the last.
     live: Vec<AppId>,
+    /// By app, whether it is in that list.
+    is_live: Vec<bool>,
     foreground: Option<AppId>,
     previous: Option<AppId>,
     pub history: History,
@@ -55,6 +57,7 @@ impl Launcher {
             spread: AdjSpread::default(),
             cached_limit: limits.cached as usize,
             without_ui: vec![false; service.len()],
+            is_live: vec![false; service.len()],
             service,
             live: Vec::new(),
             foreground: None,
@@ -73,7 +76,7 @@ impl Launcher {
     pub fn launch(&mut self, app: AppId) -> Start {
         let resumes = self.is_live(app) && !std::mem::take(&mut self.without_ui[usize::from(app)]);
         self.live.retain(|a| *a != app);
-        self.live.push(app);
+        self.push(app);
         self.foreground = Some(app);
         if self.previous == Some(app) {
             self.previous = None;
@@ -90,8 +93,13 @@ impl Launcher {
     /// It has the score of a service until the user launches the app.
     pub fn restart_service(&mut self, app: AppId) {
         debug_assert!(!self.is_live(app));
-        self.live.push(app);
+        self.push(app);
         self.without_ui[usize::from(app)] = true;
+    }
+
+    fn push(&mut self, app: AppId) {
+        self.live.push(app);
+        self.is_live[usize::from(app)] = true;
     }
 
     /// The user goes to the home screen; the app in front becomes the previous one.
@@ -116,7 +124,7 @@ impl Launcher {
     /// Note that the process of `app` has ended.
     pub fn killed(&mut self, app: AppId) {
         self.live.retain(|a| *a != app);
-        self.without_ui[usize::from(app)] = false;
+        (self.is_live[usize::from(app)], self.without_ui[usize::from(app)]) = (false, false);
         for role in [&mut self.foreground, &mut self.previous] {
             if *role == Some(app) {
                 *role = None;
@@ -129,8 +137,9 @@ impl Launcher {
         self.live.len() + 1
     }
 
+    #[inline]
     pub fn is_live(&self, app: AppId) -> bool {
-        self.live.contains(&app)
+        self.is_live[usize::from(app)]
     }
 
     /// `oom_score_adj`: foreground 0, service 500, previous 700, cached from 900 up by how long ago

@@ -112,10 +112,12 @@ impl<B: Backend> Area<B> {
     /// If the area is full, free the slot of a resident page; that page must then be written when
     /// it is evicted.
     fn slot_for(&mut self, page: PageId, out: &mut Transfers) -> Option<Slot> {
-        if let Some(slot) = self.slots.of(page).filter(|s| B::REUSES_SLOTS && self.slots.owners(*s) == 1) {
-            return Some(slot);
+        if let Some(slot) = self.slots.of(page) {
+            if B::REUSES_SLOTS && self.slots.owners(slot) == 1 {
+                return Some(slot);
+            }
+            self.release(page);
         }
-        self.release(page);
         self.slots.take(page).or_else(|| if self.make_room(out) { self.slots.take(page) } else { None })
     }
 

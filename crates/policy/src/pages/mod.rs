@@ -6,6 +6,7 @@ mod residency;
 pub use residency::Residency;
 
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use swaplab_vocab::{prefetch, Class, PageId};
 
 /// Where the content of a page would be written if it were evicted now.
@@ -126,9 +127,22 @@ impl PageView {
         // All states of a chunk are looked at, which takes a few instructions for all of them.
         const CHUNK: usize = 32;
         let states = &self.state[first as usize..][..most];
+        if states.first().is_none_or(|state| state & RESIDENT == 0) {
+            return 0;
+        }
         let whole = states.chunks_exact(CHUNK).take_while(|chunk| chunk.iter().fold(RESIDENT, |all, state| all & state) != 0).count();
         let rest = states[whole * CHUNK..].iter().take_while(|state| **state & RESIDENT != 0).count();
         whole * CHUNK + rest
+    }
+
+    /// Number of pages in `range` whose state bits meet a condition.
+    pub fn count(&self, range: Range<PageId>, meets: impl Fn(u8) -> bool) -> usize {
+        self.state[range.start as usize..range.end as usize].iter().filter(|state| meets(**state)).count()
+    }
+
+    /// Number of resident pages in `range`.
+    pub fn resident_in(&self, range: Range<PageId>) -> usize {
+        self.count(range, |state| state & RESIDENT != 0)
     }
 
     #[inline]

@@ -231,29 +231,34 @@ impl<'a> PhoneRun<'a> {
             self.refer_to_range(app.file_hot_end..app.file.end, Op::Read);
         }
         self.refer_to_range(app.file.start..app.file_hot_end, Op::Fetch);
-        self.use_hot(app, Salt::Foreground);
+        self.use_range(app.anon.start..app.hot_end, app, Salt::Foreground);
         let system = self.pages_of(SYSTEM);
         self.use_hot_and_warm(&system, Salt::Foreground);
     }
 
-    fn use_hot(&mut self, of: &AppPages, salt: Salt) {
-        let (pages, mut ops) = (of.anon.start..of.hot_end, std::mem::take(&mut self.ops));
+    /// Use each page of a range, which belongs to `of`.
+    fn use_range(&mut self, pages: std::ops::Range<PageId>, of: &AppPages, salt: Salt) {
+        let mut ops = std::mem::take(&mut self.ops);
         self.natures.ops(&self.machine.apps.plan, self.number, pages.clone(), salt, of, &mut ops);
         self.refer_with_ops(pages.start, ops);
     }
 
     fn use_hot_and_warm(&mut self, of: &AppPages, salt: Salt) {
-        self.use_hot(of, salt);
-        for page in of.hot_end..of.warm_end {
-            if self.machine.apps.plan.warm(self.number, page, of) {
-                self.use_page(page, of, salt);
+        self.use_range(of.anon.start..of.hot_end, of, salt);
+        // The time of references to resident pages in a row passes at once, as in `refer_with_ops`.
+        let (plan, number, mut owed_ns) = (self.machine.apps.plan.clone(), self.number, 0);
+        for page in (of.hot_end..of.warm_end).filter(|page| plan.warm(number, *page, of)) {
+            let op = self.natures.op(&plan, number, page, salt, of);
+            if self.machine.frames.pages.is_resident(page) {
+                self.machine.prefetch.used(page..page + 1);
+                self.machine.touch(page, op);
+                owed_ns += self.pace.step_ns;
+            } else {
+                self.advance_time(std::mem::take(&mut owed_ns));
+                self.refer(page, op);
             }
         }
-    }
-
-    fn use_page(&mut self, page: PageId, of: &AppPages, salt: Salt) {
-        let op = self.natures.op(&self.machine.apps.plan, self.number, page, salt, of);
-        self.refer(page, op);
+        self.advance_time(owed_ns);
     }
 
     fn refer_to_range(&mut self, pages: std::ops::Range<PageId>, op: Op) {
@@ -269,10 +274,12 @@ impl<'a> PhoneRun<'a> {
         while done < ops.len() {
             let page = first + done as PageId;
             let run = self.machine.frames.pages.resident_run(page, ops.len() - done);
-            self.advance_time(self.pace.step_ns * run as u64);
-            self.machine.prefetch.used(page..page + run as PageId);
-            self.machine.touch_run(page, &ops[done..done + run]);
-            done += run;
+            if run > 0 {
+                self.advance_time(self.pace.step_ns * run as u64);
+                self.machine.prefetch.used(page..page + run as PageId);
+                self.machine.touch_run(page, &ops[done..done + run]);
+                done += run;
+            }
             if let Some(op) = ops.get(done) {
                 self.refer(page + run as PageId, *op);
                 done += 1;
@@ -295,6 +302,9 @@ impl<'a> PhoneRun<'a> {
     /// files when that is due.
     fn advance_time(&mut self, ns: u64) {
         let mut ns = ns.min(self.pace.left_ns);
+        if ns == 0 {
+            return;
+        }
         self.pace.left_ns -= ns;
         self.drawing.pass(ns, &mut self.machine.counts.display);
         while let Some(wait_ns) = self.write.within(self.machine.clock.now(), ns) {

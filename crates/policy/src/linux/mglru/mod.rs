@@ -17,8 +17,7 @@
 mod tests;
 mod tiers;
 
-use crate::containers::links::List;
-use crate::containers::lists::Lists;
+use crate::containers::links::{Links, List};
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::spec::Place;
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
@@ -32,8 +31,10 @@ const FEWEST: u64 = 2;
 const ACCESSED: u8 = 1;
 /// The page is evicted and has a shadow entry with its generation and tier.
 const SHADOW: u8 = 2;
+/// The page is in a list of file pages.
+const OF_FILE: u8 = 4;
 /// Unit of the use count above the flags: accessed bits harvested since the page came in, up to 7.
-const USE: u8 = 4;
+const USE: u8 = 8;
 const MOST_USES: u8 = 7;
 
 fn list(kind: usize, generation: u64) -> List {
@@ -41,10 +42,11 @@ fn list(kind: usize, generation: u64) -> List {
 }
 
 pub struct MglruPolicy {
-    lists: Lists,
+    lists: Links,
     flags: Vec<u8>,
-    /// By page: the oldest generation at its eviction.
-    evicted_in: Vec<u32>,
+    /// By page: the generation that it came to. If that is closed since, the page is in the oldest
+    /// one. Of an evicted page, the oldest generation at its eviction.
+    generation: Vec<u32>,
     youngest: u64,
     oldest: [u64; 2],
     /// The index of the reference at which each generation was opened.
@@ -85,9 +87,9 @@ impl Describe for MglruPolicy {
 
     fn build(setup: &Setup, params: &Params) -> Result<MglruPolicy> {
         Ok(MglruPolicy {
-            lists: Lists::new(setup.pages, 2 * MOST as usize),
+            lists: Links::new(setup.pages, 2 * MOST as usize),
             flags: vec![0; setup.pages],
-            evicted_in: vec![0; setup.pages],
+            generation: vec![0; setup.pages],
             youngest: FEWEST - 1,
             oldest: [0; 2],
             born: [0; MOST as usize],
@@ -104,6 +106,24 @@ impl Describe for MglruPolicy {
 }
 
 impl MglruPolicy {
+    /// The list that a page is in, which is in one.
+    fn list_of(&self, page: PageId) -> List {
+        let kind = if self.flags[page as usize] & OF_FILE != 0 { FILE } else { ANON };
+        list(kind, u64::from(self.generation[page as usize]).max(self.oldest[kind]))
+    }
+
+    /// Move a page of `from` to the front of a generation.
+    fn move_to(&mut self, from: List, kind: usize, generation: u64, page: PageId) {
+        self.note_place(kind, generation, page);
+        self.lists.transfer_to_front(from, list(kind, generation), page);
+    }
+
+    fn note_place(&mut self, kind: usize, generation: u64, page: PageId) {
+        let flags = &mut self.flags[page as usize];
+        *flags = *flags & !OF_FILE | if kind == FILE { OF_FILE } else { 0 };
+        self.generation[page as usize] = generation as u32;
+    }
+
     /// Clear a page's accessed bit and count it as a use. Returns whether it was set.
     fn harvest(&mut self, page: PageId) -> bool {
         let flags = &mut self.flags[page as usize];
@@ -125,12 +145,13 @@ impl MglruPolicy {
                 self.retire(kind);
             }
             for generation in self.oldest[kind]..self.youngest {
-                let mut at = self.lists.back(list(kind, generation));
+                let from = list(kind, generation);
+                self.scanned += self.lists.len(from) as u64;
+                let mut at = self.lists.back(from);
                 while let Some(page) = at {
-                    self.scanned += 1;
                     at = self.lists.before(page);
                     if self.harvest(page) {
-                        self.lists.move_to_front(list(kind, self.youngest), page);
+                        self.move_to(from, kind, self.youngest, page);
                     }
                 }
             }
@@ -186,31 +207,32 @@ impl MglruPolicy {
     /// Scan the oldest page of a kind. Returns whether it was evicted.
     fn scan(&mut self, kind: usize, pages: &mut PageView) -> bool {
         let oldest = self.oldest[kind];
-        let Some(page) = self.lists.back(list(kind, oldest)) else { return false };
+        let from = list(kind, oldest);
+        let Some(page) = self.lists.back(from) else { return false };
         self.scanned += 1;
         let now = pages.backing(page) as usize;
         if now != kind {
             // A private file page that was written joins the anonymous generation of the same age,
             // or the oldest one if that is closed.
-            self.lists.move_to_front(list(now, self.oldest[now].max(oldest)), page);
+            self.move_to(from, now, self.oldest[now].max(oldest), page);
             return false;
         }
         if self.harvest(page) {
-            self.lists.move_to_front(list(kind, self.youngest), page);
+            self.move_to(from, kind, self.youngest, page);
             return false;
         }
         let tier = self.tiers.tier(self.flags[page as usize] / USE);
         self.tiers.handled(kind, tier);
         if tier > self.tiers.highest_evictable(kind) {
-            self.lists.move_to_front(list(kind, oldest + 1), page);
+            self.move_to(from, kind, oldest + 1, page);
             return false;
         }
         if self.now - self.born[(oldest % MOST) as usize] < self.min_ttl {
             self.broken += 1;
         }
         self.flags[page as usize] |= SHADOW;
-        self.evicted_in[page as usize] = oldest as u32;
-        self.lists.remove(page);
+        self.generation[page as usize] = oldest as u32;
+        self.lists.remove(from, page);
         pages.release(page);
         true
     }
@@ -231,7 +253,7 @@ impl Policy for MglruPolicy {
     fn miss(&mut self, page: PageId, _: Op, pages: &PageView) {
         let flags = std::mem::take(&mut self.flags[page as usize]);
         let kind = pages.backing(page) as usize;
-        if flags & SHADOW != 0 && self.evicted_in[page as usize] == self.oldest[kind] as u32 {
+        if flags & SHADOW != 0 && self.generation[page as usize] == self.oldest[kind] as u32 {
             let tier = self.tiers.tier(flags / USE);
             self.tiers.refaulted(kind, tier);
         }
@@ -248,12 +270,16 @@ impl Policy for MglruPolicy {
 
     fn insert(&mut self, page: PageId, _: Op, pages: &mut PageView) {
         self.now += 1;
+        let kind = pages.backing(page) as usize;
         self.flags[page as usize] = ACCESSED; // by the fault
-        self.lists.push_front(list(pages.backing(page) as usize, self.youngest), page);
+        self.note_place(kind, self.youngest, page);
+        self.lists.push_front(list(kind, self.youngest), page);
     }
 
     fn forget(&mut self, page: PageId) {
-        self.lists.remove(page);
+        if self.lists.contains(page) {
+            self.lists.remove(self.list_of(page), page);
+        }
         self.flags[page as usize] = 0;
     }
 
@@ -275,7 +301,12 @@ impl Policy for MglruPolicy {
     }
 
     fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
-        self.lists.check()?;
+        for list in (0..2 * MOST as usize).map(List) {
+            self.lists.check(list)?;
+            if let Some(page) = self.lists.iter(list).find(|page| self.list_of(*page) != list) {
+                return Err(format!("page {page} is in list {}, noted in {}", list.0, self.list_of(page).0));
+            }
+        }
         crate::check_residency(pages, (0..2 * MOST as usize).map(List).flat_map(|l| self.lists.iter(l)))?;
         for kind in [ANON, FILE] {
             let generations = self.youngest - self.oldest[kind] + 1;

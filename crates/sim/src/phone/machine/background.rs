@@ -6,6 +6,7 @@
 //! under write-back as free when it checks, where the kernel's kswapd scans them again at the tail
 //! of the list and is throttled there.
 
+use super::clock::Elapsed;
 use super::eviction::Eviction;
 use super::kswapd::Kswapd;
 use super::record::Stalls;
@@ -19,15 +20,8 @@ pub struct Background<'a> {
 }
 
 impl Background<'_> {
-    /// Wake kswapd if it sleeps and memory is low, unless it could free nothing a short time ago.
-    pub fn wake_if_low(&mut self) {
-        let of = &self.eviction;
-        if !self.kswapd.is_awake() && of.free() + of.frames.in_use.writing <= of.frames.marks.low && self.kswapd.may_wake() {
-            self.wake();
-        }
-    }
-
-    fn wake(&mut self) {
+    /// Wake kswapd, which sleeps, because memory is low.
+    pub fn wake(&mut self) {
         let pages = FreePages { free: self.eviction.free(), high: self.eviction.frames.marks.high };
         self.eviction.frames.policy.begin_reclaim(Reclaimer::Kswapd(pages));
         match (self.kswapd.wake(), self.kswapd.turns.is_some()) {
@@ -39,8 +33,7 @@ impl Background<'_> {
 
     /// Let kswapd catch up with the time that has passed since the last call: first that in which
     /// the running task waited, then that in which it ran.
-    pub fn catch_up(&mut self) {
-        let elapsed = self.eviction.clock.take_elapsed();
+    pub fn catch_up(&mut self, elapsed: Elapsed) {
         if self.kswapd.turns.is_none() {
             self.work(elapsed.waiting_ns + elapsed.running_ns);
             return;

@@ -76,6 +76,8 @@ impl Batch {
 #[derive(Clone, Debug, Default)]
 pub struct Channel {
     pub batches: VecDeque<Batch>,
+    /// Empty lists of batches that are done, for reuse.
+    lists: Vec<Shares>,
     /// The number of the first batch.
     pub first: u32,
     /// Total write time submitted so far, and the clock's offset to it: writing that ends at `w` is
@@ -101,10 +103,18 @@ impl Channel {
         let mut frames = 0;
         while let Some(batch) = self.batches.front().filter(|batch| batch.ends + self.shift_ns <= now_ns) {
             frames += batch.frames;
-            self.batches.pop_front();
             self.first += 1;
+            if let Some(mut done) = self.batches.pop_front() {
+                done.senders.clear();
+                self.lists.push(done.senders);
+            }
         }
         frames
+    }
+
+    /// An empty list for the senders of a batch.
+    pub fn empty_list(&mut self) -> Shares {
+        self.lists.pop().unwrap_or_default()
     }
 
     /// Submit writes of `pages` pages in `requests` requests that take `ns`. Without a request the

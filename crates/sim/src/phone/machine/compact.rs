@@ -12,12 +12,10 @@ use swaplab_vocab::{AppId, Op, PageId};
 pub fn usage(app: AppId, frames: &Frames, apps: &Apps, page_bytes: u64) -> Usage {
     let (own, pages) = (apps.layout.of(app), &frames.pages);
     let kb = |pages: usize| pages as u64 * page_bytes / 1024;
-    let resident = |range: std::ops::Range<PageId>| kb(range.filter(|page| pages.is_resident(*page)).count());
-    let swapped = |page: &PageId| !pages.is_resident(*page) && pages.bits(*page) & bits::SLOT != 0;
     Usage {
-        anon_kb: resident(own.anon.clone()),
-        file_kb: resident(own.file.clone()),
-        swap_kb: kb(own.anon.clone().filter(swapped).count()),
+        anon_kb: kb(pages.resident_in(own.anon.clone())),
+        file_kb: kb(pages.resident_in(own.file.clone())),
+        swap_kb: kb(pages.count(own.anon.clone(), |state| state & (bits::RESIDENT | bits::SLOT) == bits::SLOT)),
     }
 }
 

@@ -3,8 +3,8 @@
 
 use super::stays::{Freed, Stays};
 use crate::replay::SwapSide;
-use swaplab_swap::{Medium, Stored};
-use swaplab_vocab::{AppId, PageId};
+use swaplab_swap::{Medium, Served, Stored};
+use swaplab_vocab::{AppId, Nanos, Op, PageId};
 
 /// Number of no stay.
 const NONE: u32 = u32::MAX;
@@ -21,6 +21,8 @@ pub struct SwapEntries {
     stay_of: Vec<u32>,
     /// Number of swap-outs that failed because swap was full.
     pub full: u64,
+    /// Number of pages of DRAM that the scheme's contents take.
+    dram_pages: usize,
 }
 
 impl SwapEntries {
@@ -28,16 +30,49 @@ impl SwapEntries {
     /// shared pages.
     pub fn new(side: SwapSide, capacity: Option<u64>, pages: usize, apps: usize, shared: usize) -> SwapEntries {
         let (stays, stay_of) = (Stays::new(apps, shared), vec![NONE; pages]);
-        SwapEntries { side, exists: true, capacity, pool_takes_frames: false, stays, stay_of, full: 0 }
+        SwapEntries { side, exists: true, capacity, pool_takes_frames: false, stays, stay_of, full: 0, dram_pages: 0 }
     }
 
     /// Number of the phone's frames that the pool takes.
+    #[inline]
     pub fn pool_frames(&self) -> usize {
         if self.pool_takes_frames {
-            self.side.dram_pages() as usize
+            self.dram_pages
         } else {
             0
         }
+    }
+
+    /// Note how much the pool takes after the scheme has changed its contents.
+    fn note_pool(&mut self) {
+        self.dram_pages = self.side.dram_pages() as usize;
+    }
+
+    /// Serve a reference to `page`, which is in no frame. `mapped`: it is mapped in place.
+    pub fn fault(&mut self, page: PageId, op: Op, mapped: bool) -> Served {
+        let served = self.side.fault(page, op, mapped);
+        self.note_pool();
+        served
+    }
+
+    /// Copy `page` into memory by the fault on another page of its large folio.
+    pub fn fault_of_folio(&mut self, page: PageId) {
+        self.side.fault_of_folio(page);
+        self.note_pool();
+    }
+
+    /// Give back `page`, which is still in memory under write-back, to a reference. Returns whether
+    /// its slot is kept.
+    pub fn found_in_memory(&mut self, page: PageId, op: Op) -> bool {
+        let kept = self.side.found_in_memory(page, op);
+        self.note_pool();
+        kept
+    }
+
+    /// Run the scheme's background work at time `now`.
+    pub fn tick(&mut self, now: Nanos) {
+        self.side.tick(now);
+        self.note_pool();
     }
 
     /// Whether `page` has a slot.
@@ -58,7 +93,8 @@ impl SwapEntries {
     /// Swap `page` out. `side.charged` then has the costs of the transfers.
     pub fn swap_out(&mut self, page: PageId, owner: AppId, dirty: bool, now_ns: u64) -> Stored {
         let stored = self.side.swap_out(page, dirty);
-        for other in std::mem::take(&mut self.side.given_up) {
+        self.note_pool();
+        while let Some(other) = self.side.given_up.pop() {
             self.free(other, Freed::Discard, now_ns);
         }
         match stored {
@@ -99,6 +135,9 @@ impl SwapEntries {
         let had_slot = self.holds(page);
         self.free(page, Freed::Owner, now_ns);
         self.side.discard(page);
+        if had_slot {
+            self.note_pool();
+        }
         had_slot
     }
 
@@ -107,6 +146,9 @@ impl SwapEntries {
     #[cfg(test)]
     pub fn check(&self, now_ns: u64) -> Result<(), String> {
         self.side.check()?;
+        if self.dram_pages as u64 != self.side.dram_pages() {
+            return Err(format!("the pool takes {} pages, {} are counted", self.side.dram_pages(), self.dram_pages));
+        }
         let in_use = self.stays.iter().filter(|(stay, _)| stay.freed().is_none()).count() as u64;
         if in_use != self.side.usage().pages {
             return Err(format!("{in_use} stays in swap have not ended, the scheme holds {} pages", self.side.usage().pages));

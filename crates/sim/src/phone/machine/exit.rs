@@ -6,7 +6,7 @@ use super::frames::Frames;
 use super::record::{Kill, Reason};
 use crate::phone::user::apps::Apps;
 use swaplab_policy::bits;
-use swaplab_vocab::{AppId, PageId};
+use swaplab_vocab::AppId;
 
 /// Kill `app`: it is no longer live, and its memory is free once [`release`] is called. Returns the
 /// kill without its frames.
@@ -38,8 +38,8 @@ pub fn duration_ns(app: AppId, page_ns: u64, frames: &Frames, apps: &Apps) -> u6
     if page_ns == 0 {
         return 0;
     }
-    let has_content = |page: &PageId| frames.pages.bits(*page) & (bits::RESIDENT | bits::SLOT) != 0;
-    page_ns * apps.layout.of(app).anon.clone().filter(has_content).count() as u64
+    let has_content = |state: u8| state & (bits::RESIDENT | bits::SLOT) != 0;
+    page_ns * frames.pages.count(apps.layout.of(app).anon.clone(), has_content) as u64
 }
 
 /// The resident set of `app`: its anonymous and file pages in memory, shared ones included
@@ -48,7 +48,7 @@ pub fn resident_pages(app: AppId, frames: &Frames, apps: &Apps) -> u64 {
     let own = apps.layout.of(app);
     let shared = apps.layout.shared.iter().filter(|shared| shared.members[usize::from(app)]).map(|shared| &shared.pages);
     let ranges = [own].into_iter().chain(shared).flat_map(|pages| [pages.anon.clone(), pages.file.clone()]);
-    ranges.map(|pages| pages.filter(|page| frames.pages.is_resident(*page)).count() as u64).sum()
+    ranges.map(|pages| frames.pages.resident_in(pages) as u64).sum()
 }
 
 /// Drop the anonymous pages of an owner that has died. Returns the numbers of frames and of slots

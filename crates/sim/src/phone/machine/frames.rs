@@ -116,10 +116,10 @@ impl Frames {
         self.graphics[usize::from(app)]
     }
 
-    /// Pin one more frame for the graphics of `app`.
-    pub fn pin_graphics(&mut self, app: AppId) {
-        self.in_use.pinned += 1;
-        self.graphics[usize::from(app)] += 1;
+    /// Pin `frames` more frames for the graphics of `app`.
+    pub fn pin_graphics(&mut self, app: AppId, frames: usize) {
+        self.in_use.pinned += frames;
+        self.graphics[usize::from(app)] += frames;
     }
 
     /// Shrink the graphics memory of `app` to `frames` frames.

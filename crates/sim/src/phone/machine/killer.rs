@@ -92,6 +92,12 @@ impl KillerTask {
         self.killer.is_awake(stall_ms) && (reclaimed || !self.killer.is_awake(0))
     }
 
+    /// Whether a killed app has not ended.
+    #[inline]
+    pub fn any_dying(&self) -> bool {
+        !self.dying.is_empty()
+    }
+
     /// Note that an app was killed and takes time to end.
     pub fn begin_death(&mut self, dying: Dying) {
         self.dying.push(dying);

@@ -58,6 +58,13 @@ impl Kswapd {
         self.awake
     }
 
+    /// Whether it does anything with the time that passes: it sleeps on a processor of its own
+    /// through all of it.
+    #[inline]
+    pub fn needs_time(&self) -> bool {
+        self.awake || self.turns.is_some()
+    }
+
     /// Whether it is awake and has finished its last batch.
     pub fn is_due(&self) -> bool {
         self.awake && self.owed_ns == 0
@@ -80,8 +87,12 @@ impl Kswapd {
         }
     }
 
-    /// Whether a frame request may wake it. Each call counts as one.
+    /// Whether a frame request that finds memory low wakes it: if it sleeps, unless it could free
+    /// nothing a short time ago. Each call while it sleeps counts as a request.
     pub fn may_wake(&mut self) -> bool {
+        if self.awake {
+            return false;
+        }
         let may = self.backoff == 0;
         self.backoff = self.backoff.saturating_sub(1);
         may

@@ -151,6 +151,7 @@ impl Machine {
     }
 
     /// Evict the pages that the policy has released, if any.
+    #[inline]
     fn write_back_released(&mut self) {
         match self.frames.pages.any_released() {
             true => self.eviction().evict_released(),
@@ -159,7 +160,14 @@ impl Machine {
     }
 
     /// Free the frames whose write-back is done, and those of killed processes that have ended.
+    #[inline(always)]
     pub fn reap(&mut self) {
+        if self.frames.in_use.writing > 0 || self.killer.any_dying() {
+            self.free_ended();
+        }
+    }
+
+    fn free_ended(&mut self) {
         if self.frames.in_use.writing > 0 {
             self.frames.in_use.writing = self.clock.write_back.frames_at(self.clock.now());
         }
@@ -167,9 +175,13 @@ impl Machine {
     }
 
     /// Let background reclaim catch up with the time that has passed since the last call.
+    #[inline(always)]
     pub fn catch_up(&mut self) {
         self.flush_statistics();
-        self.background().catch_up();
+        let elapsed = self.clock.take_elapsed();
+        if self.kswapd.needs_time() {
+            self.background().catch_up(elapsed);
+        }
     }
 
     /// Sum up the statistics of control groups, if that is due.
@@ -193,7 +205,16 @@ impl Machine {
         if self.killer.is_due(self.clock.now()) {
             self.deaths().run_killer_check(false);
         }
-        self.background().wake_if_low();
+        if self.free() + self.frames.in_use.writing <= self.frames.marks.low && self.kswapd.may_wake() {
+            self.background().wake();
+        }
+        if self.free() <= self.frames.marks.min {
+            self.reclaim_directly();
+        }
+    }
+
+    /// Direct reclaim of the running task.
+    fn reclaim_directly(&mut self) {
         while self.free() <= self.frames.marks.min && self.failed.is_none() {
             let (before_ns, free, high) = (self.clock.waited_ns(), self.free(), self.frames.marks.high);
             self.frames.policy.begin_reclaim(Reclaimer::Direct(FreePages { free, high }));
@@ -239,9 +260,20 @@ impl Machine {
     pub fn set_graphics(&mut self, app: AppId, frames: usize) {
         while self.frames.graphics_of(app) < frames {
             self.need_frame();
-            self.frames.pin_graphics(app);
+            let wanted = frames - self.frames.graphics_of(app);
+            self.frames.pin_graphics(app, wanted.min(self.frames_until_next_event()));
         }
         self.frames.shrink_graphics(app, frames);
+    }
+
+    /// How many frames can be taken now, at the same time, before one more wakes kswapd or needs
+    /// reclaim; 1 while something else may happen.
+    fn frames_until_next_event(&self) -> usize {
+        if self.kswapd.is_awake() || self.killer.is_due(self.clock.now()) {
+            return 1;
+        }
+        let (free, writing) = (self.free(), self.frames.in_use.writing);
+        (free + writing).saturating_sub(self.frames.marks.low).min(free.saturating_sub(self.frames.marks.min)).max(1)
     }
 
     /// Prepage what the last start of `app` fetched and used. The reads overlap with `cpu_ns` of
@@ -274,7 +306,7 @@ impl Machine {
 
     /// Run the swap scheme's background work, such as writing idle pages back.
     pub fn tick(&mut self) {
-        self.swap.side.tick(Nanos(self.clock.settled_ns));
+        self.swap.tick(Nanos(self.clock.settled_ns));
         let charge = self.swap.side.charged.clone();
         self.counts.system_ns += charge.cpu.0;
         let owners = &self.apps.layout.owners;

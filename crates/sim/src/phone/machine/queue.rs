@@ -43,7 +43,8 @@ impl WriteBack {
     pub fn submit(&mut self, charge: &Charge, outgoing: &Outgoing, now_ns: u64, prices: &Prices) {
         for (medium, of) in charge.media().filter(|(_, of)| of.writing.0 > 0) {
             let channel = self.at(medium, now_ns, prices);
-            channel.write(of.writing.0, of.writes, of.written.div_ceil(prices.page_bytes()), outgoing.shares(medium), now_ns);
+            let senders = outgoing.shares(medium, channel.empty_list());
+            channel.write(of.writing.0, of.writes, of.written.div_ceil(prices.page_bytes()), senders, now_ns);
             channel.wrote(of.written, now_ns);
             self.bytes[medium as usize] += of.written;
         }
@@ -119,7 +120,10 @@ impl WriteBack {
 
     /// Forget the content of `page`. Its frame still waits for the write, but cannot be taken back.
     pub fn forget(&mut self, page: PageId) {
-        self.batch_of[page as usize] = (0, NONE);
+        // Without a pending write no entry is valid, and most schemes never have one.
+        if self.frames > 0 {
+            self.batch_of[page as usize] = (0, NONE);
+        }
     }
 
     /// The time at which `frames` of the frames are free, or all of them if there are fewer.

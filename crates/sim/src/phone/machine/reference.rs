@@ -57,9 +57,10 @@ impl Machine {
             self.swap.side.moves.mapped_references += 1;
             return self.read_in_place();
         }
+        let in_swap = pages.bits(page) & (bits::MAPPED | bits::SLOT) != 0;
         let others = self.others_of(page);
         self.frames.pages.clear(page, bits::MAPPED | bits::SLOT);
-        let served = self.swap.side.fault(page, op, mapped);
+        let served = if in_swap { self.swap.fault(page, op, mapped) } else { self.swap.side.zero_fill() };
         self.wait(Origin::Swap, true, 1);
         match served {
             Served::MappedInPlace => {
@@ -96,7 +97,7 @@ impl Machine {
     /// without a read, and its slot has the same content (mm/memory.c, `do_swap_page`).
     fn swap_cache_fault(&mut self, page: PageId, op: Op) {
         self.counts.swap_cache_hits += 1;
-        let kept = self.swap.side.found_in_memory(page, op);
+        let kept = self.swap.found_in_memory(page, op);
         self.wait(Origin::Swap, true, 1);
         self.frames.in_use.writing = self.clock.write_back.frames_at(self.clock.now());
         if !kept {
@@ -204,7 +205,7 @@ impl Machine {
             }
             if others.in_swap {
                 self.frames.pages.clear(other, bits::SLOT);
-                self.swap.side.fault_of_folio(other);
+                self.swap.fault_of_folio(other);
                 self.wait(Origin::Swap, true, 0);
                 self.count_swap_in(other);
                 self.swap.free(other, Freed::Copy, self.clock.now());

@@ -55,9 +55,9 @@ impl Outgoing {
         }
     }
 
-    /// The senders of what is written to `medium`, each once, in their order.
-    pub fn shares(&self, medium: Medium) -> Shares {
-        let mut shares = Shares::new();
+    /// Add the senders of what is written to `medium` to the empty list `shares`, each once, in
+    /// their order.
+    pub fn shares(&self, medium: Medium, mut shares: Shares) -> Shares {
         self.pages.iter().filter(|(of, ..)| *of == medium).for_each(|(_, sender, pages)| add(&mut shares, *sender, *pages));
         shares
     }
@@ -102,7 +102,7 @@ mod tests {
         for (medium, app) in [(Medium::Flash, 0), (Medium::Flash, 3), (Medium::Nvm, 3), (Medium::Flash, 0)] {
             outgoing.note(medium, Sender::SwapOut(app));
         }
-        let shares = outgoing.shares(Medium::Flash);
+        let shares = outgoing.shares(Medium::Flash, Shares::new());
         assert_eq!(shares, [(Sender::SwapOut(0), 2), (Sender::SwapOut(3), 1)]);
         let mut waits = Shares::new();
         divide(100, &shares, &mut waits);

@@ -71,11 +71,12 @@ fn queue_waits_ms(runs: &[Outcome]) -> BTreeMap<String, f64> {
 /// Lifetimes from each write to swap until the death of the page's owner, in ascending order;
 /// infinite if the owner stays alive.
 fn lifetimes_s(runs: &[Outcome]) -> Vec<f64> {
-    let mut all = Vec::with_capacity(runs.iter().map(|run| run.stays.len()).sum());
-    let lifetime_s = |born_ns: u64, died_ns: Option<u64>| died_ns.map_or(f64::INFINITY, |died| (died - born_ns) as f64 / 1e9);
-    all.extend(runs.iter().flat_map(|run| run.stays.iter()).map(|(stay, died_ns)| lifetime_s(stay.born_ns, died_ns)));
-    all.sort_unstable_by(f64::total_cmp);
-    all
+    const ALIVE: u64 = u64::MAX;
+    let mut all_ns = Vec::with_capacity(runs.iter().map(|run| run.stays.len()).sum());
+    let lifetime_ns = |born_ns: u64, died_ns: Option<u64>| died_ns.map_or(ALIVE, |died| died - born_ns);
+    all_ns.extend(runs.iter().flat_map(|run| run.stays.iter()).map(|(stay, died_ns)| lifetime_ns(stay.born_ns, died_ns)));
+    all_ns.sort_unstable();
+    all_ns.into_iter().map(|ns| if ns == ALIVE { f64::INFINITY } else { ns as f64 / 1e9 }).collect()
 }
 
 /// The share that `n` swap entries are of `all`. `None` if there are none.

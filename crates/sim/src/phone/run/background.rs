@@ -92,9 +92,7 @@ impl PhoneRun<'_> {
         if due(services.daemons_every_ns, 0, from_ns, to_ns) {
             self.advance_clock(to_ns - to_ns % services.daemons_every_ns);
             let system = self.pages_of(SYSTEM);
-            for page in share_of(&system.anon, services.daemons_share) {
-                self.use_page(page, &system, Salt::Service);
-            }
+            self.use_range(share_of(&system.anon, services.daemons_share), &system, Salt::Service);
         }
     }
 
