@@ -112,7 +112,7 @@ pub struct DeviceSpec {
     pub collection: Option<Collection>,
 }
 
-/// Garbage collection of flash: a pause of the device each time that so many bytes were written.
+/// Garbage collection of flash: the device pauses after each `every_bytes` of writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Collection {
     pub every_bytes: u64,

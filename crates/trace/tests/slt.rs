@@ -202,10 +202,10 @@ fn a_cut_file_names_the_block_and_its_offset() {
         let e = Trace::open(&path).err().unwrap().to_string();
         assert!(e.contains(expected) && e.contains("cut"), "{length}: {e}");
     }
-    // Two traces one behind the other: the end is whole, and says nothing of what lies before it.
+    // Two traces in one file: its end is complete, but describes only the second trace.
     std::fs::write(&path, [&bytes[..], &bytes[..]].concat()).unwrap();
     let e = Trace::open(&path).err().unwrap().to_string();
-    assert!(e.contains("index at byte") && e.contains("one behind the other"), "{e}");
+    assert!(e.contains("index at byte") && e.contains("do not follow one another"), "{e}");
     let mut altered = bytes.clone();
     altered[second + 100] ^= 1;
     std::fs::write(&path, &altered).unwrap();

@@ -142,7 +142,7 @@ def _findings(samples: Samples, seconds: float | None) -> list[str]:
             lines.append(f"least {words}: {_mib(least)}, {_percent(least, total)} of MemTotal")
     if (stalled := _growth(of, ("psi_some_total",))) is not None:
         share = f", {100 * stalled / 1e6 / seconds:.2f} % of the time" if seconds else ""
-        lines.append(f"some task waited for memory for {stalled / 1000:,.0f} ms in all{share}")
+        lines.append(f"at least one task waited for memory for {stalled / 1000:,.0f} ms in all{share}")
     for names, words in ((BACKGROUND, "kswapd scanned"), (DIRECT[1:], "tasks that needed a page scanned")):
         if (pages := _growth(of, names)) is not None:
             lines.append(f"{words} {number(pages)} pages")

@@ -1,10 +1,11 @@
 """What the papers claim and what comes out here: `papers/NAME/expected.toml` lists the claims,
-`measure*.py` beside it measure. Claims that a kernel under virtual time can answer are listed
-besides, as `[[vm]]`; `vm.toml` is the experiment whose rows they are measured on.
+and `measure*.py` in the same folder measure them. Claims that a kernel under virtual time can
+answer are also listed as `[[vm]]`; `vm.toml` is the experiment whose rows they are measured on.
 
 A claim has a band for our figure; `papers_verdict` says how a figure becomes a verdict. A claim
-without a measure is `not-testable`. Bands are the published figures, so they were there before
-ours. `[published.PRESET]` holds a paper's figures by design's name.
+without a measure is `not-testable`. Bands follow from the published figures, so that they were
+fixed before ours were known. `[published.PRESET]` holds a paper's figures by the name of the
+design.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def recommend(
 
 
 def _print_recommendation(recommendation: Recommendation) -> None:
-    print(recommendation.diff or "nothing is recommended: the evidence separates no setting")
+    print(recommendation.diff or "nothing is recommended: the evidence shows no setting better than what runs now")
     print()
     for setting in recommendation.settings:
         print(f"{setting.name} = {setting.now or '-'}" + (f" -> {setting.recommended}" if setting.recommended is not None else ""))

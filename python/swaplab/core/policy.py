@@ -86,7 +86,7 @@ def read(file: str) -> list[tuple[str, type]]:
     path = Path(file)
     if not path.is_file():
         raise Unfit("no such file", "a Python file with a policy")
-    # A name of its own: two files called mine.py are two modules.
+    # The name contains the path, so that two files called mine.py are two modules.
     name = f"swaplab.policy.file:{path.resolve()}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None, "a name that ends in .py has a loader"

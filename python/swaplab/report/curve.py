@@ -64,7 +64,7 @@ def _figure(data: pl.DataFrame, key: str, policy: str) -> Figure:
     return Figure(
         key=f"{key}-miss-ratio",
         title=f"Miss ratio by memory, {policy}",
-        reading="A steep stretch is memory that pays for itself; where the line is flat, more of it buys nothing.",
+        reading="Where the line is steep, more memory saves many misses. Where it is flat, more memory saves none.",
         data=data,
         wide=chart.properties(width=990, height=320),
         narrow=chart.properties(width=290, height=260),

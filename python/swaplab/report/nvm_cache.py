@@ -84,7 +84,7 @@ def _figure(frame: pl.DataFrame, fill: str, key: str) -> Figure:
     return Figure(
         key=f"{key}-{fill}",
         title=f"Storage accesses by size of the NVM, filled by {fill}",
-        reading="Lower is better; where a line with admission control crosses the one that admits always, it begins to cost.",
+        reading="Lower is better. Above the line of the cache that admits always, admission control costs storage accesses.",
         data=data,
         wide=chart.properties(width=990, height=320),
         narrow=chart.properties(width=290, height=260),

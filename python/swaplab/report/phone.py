@@ -78,7 +78,7 @@ def _evidence(document: Document, rows: Sequence[Labeled]) -> list[str]:
             "intervals are 95 %, users drawn with all their launches."
         )
     elif any(source.kind == "launches" for source in document.inputs) or first.seeds == 1:
-        lines.append("One user: nothing here says how sure the figures are for others (n = 1).")
+        lines.append("There is one user (n = 1), so that the figures say nothing about how others would fare.")
     return lines
 
 

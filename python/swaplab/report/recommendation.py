@@ -27,7 +27,7 @@ def section(advised: Recommendation, key: str) -> Section:
         key=key,
         title="Recommendation",
         kinds=[advised.kind],
-        verdict=f"Set {changes}." if chosen else "Nothing is recommended: the evidence separates no setting from what runs now.",
+        verdict=f"Set {changes}." if chosen else "Nothing is recommended. The evidence shows no setting better than what runs now.",
         evidence=_evidence(advised),
         figures=[_figure(aimed, data, key, words)] if aimed.height else [],
         tables=[*([_diff(chosen)] if chosen else []), *([_table(data)] if data.height else [])],

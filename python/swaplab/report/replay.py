@@ -61,7 +61,7 @@ def evidence(rows: pl.DataFrame, standing: Sequence[Standing], baseline: str) ->
         )
         lines.append("Counts of a replay are exact for this trace; one trace says nothing about others.")
     if bounds := [f"{place.design} {place.mean:.3f}" for place in standing if place.bound]:
-        lines.append(f"With knowledge of the future, {', '.join(bounds)} of {baseline} would be reached: a bound, not a choice.")
+        lines.append(f"A policy that knew the future would reach {', '.join(bounds)} of {baseline}. No policy can know it.")
     lines.append(
         "Every policy at one size has the same number of page frames; a policy's own bookkeeping is not counted. "
         "I/O time is swap reads, swap writes, file reads and file writes, each at the device's cost."
@@ -69,7 +69,7 @@ def evidence(rows: pl.DataFrame, standing: Sequence[Standing], baseline: str) ->
     left_out = rows.filter(pl.col("filter_limited"))["memory"].unique(maintain_order=True).to_list()
     if left_out:
         lines.append(
-            f"Greyed and left out of the verdict: {', '.join(left_out)}, where the trace's filter makes its references incomplete."
+            f"Gray and left out of the verdict, because the trace's filter makes the references incomplete there: {', '.join(left_out)}."
         )
     return lines
 

@@ -58,7 +58,7 @@ def _ranks(spread: Spread, key: str) -> Figure:
     return Figure(
         key=f"{key}-ranks",
         title="Accesses by rank of the data",
-        reading="The further the line bends away from the dashed one, the more a small cache can take; on it, all data are alike.",
+        reading="The further the line is above the dashed one (all data alike), the more accesses a small cache can serve.",
         data=data,
         wide=chart.properties(width=990, height=320),
         narrow=chart.properties(width=290, height=260),
