@@ -156,7 +156,7 @@ impl Charge {
     }
 
     /// Reset all costs to zero. Media that are not used are zero already.
-    pub fn clear(&mut self) {
+    fn clear(&mut self) {
         while self.used != 0 {
             self.media[self.used.trailing_zeros() as usize] = MediumCharge::default();
             self.used &= self.used - 1;

@@ -58,7 +58,7 @@ impl Store {
 
     /// Whether the pool stays within `limit` when an object of `bytes` is added.
     pub fn fits(&self, bytes: u32, limit: u64) -> bool {
-        bytes == 0 || self.pool.bytes_with(bytes) <= limit
+        bytes == 0 || limit == u64::MAX || self.pool.bytes_with(bytes) <= limit
     }
 
     pub fn pool_bytes(&self) -> u64 {

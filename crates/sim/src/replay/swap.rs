@@ -85,14 +85,6 @@ impl SwapSide {
         served
     }
 
-    /// Serve a fault on a page that has nothing in swap.
-    pub fn zero_fill(&mut self) -> Served {
-        self.out.clear();
-        self.charged.clear();
-        self.moves.zero_fills += 1;
-        Served::ZeroFilled
-    }
-
     /// Copy `page` into memory by the fault on another page of its large folio: it costs what a
     /// fault of its own does, but for what is done once for each folio.
     pub fn fault_of_folio(&mut self, page: PageId) {

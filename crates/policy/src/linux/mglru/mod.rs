@@ -148,10 +148,17 @@ impl MglruPolicy {
                 let from = list(kind, generation);
                 self.scanned += self.lists.len(from) as u64;
                 let mut at = self.lists.back(from);
-                while let Some(page) = at {
-                    at = self.lists.before(page);
-                    if self.harvest(page) {
-                        self.move_to(from, kind, self.youngest, page);
+                while let Some(last) = at {
+                    // Used pages that follow one another move together.
+                    let (mut first, mut count) = (last, 0);
+                    while let Some(page) = at.filter(|page| self.harvest(*page)) {
+                        self.generation[page as usize] = self.youngest as u32;
+                        (first, count) = (page, count + 1);
+                        at = self.lists.before(page);
+                    }
+                    match count {
+                        0 => at = self.lists.before(last),
+                        _ => self.lists.transfer_run_to_front(from, list(kind, self.youngest), first, last, count),
                     }
                 }
             }

@@ -91,6 +91,14 @@ impl StallClock {
         self.elapsed.running_ns += ns - waiting_ns - stalls.kswapd_ns;
     }
 
+    /// Stall the running task for the processor time of a fault.
+    pub fn stall_in_fault(&mut self, fault_cpu_ns: u64) {
+        self.waited.fault_cpu_ns += fault_cpu_ns;
+        self.waited_ns += fault_cpu_ns;
+        self.interval_ns += fault_cpu_ns;
+        self.elapsed.running_ns += fault_cpu_ns;
+    }
+
     /// Whether the statistics of control groups are due to be summed up. True once in each
     /// interval.
     pub fn sums_are_due(&mut self) -> bool {

@@ -49,6 +49,9 @@ impl Machine {
         if pages.backing(page) == Backing::File {
             return self.file_fault(page, op);
         }
+        if pages.bits(page) & (bits::SLOT | bits::MAPPED) == 0 {
+            return self.zero_fill(page, op);
+        }
         if pages.bits(page) & bits::SLOT != 0 && self.clock.write_back.take_back_frame(page) {
             return self.swap_cache_fault(page, op);
         }
@@ -57,10 +60,9 @@ impl Machine {
             self.swap.side.moves.mapped_references += 1;
             return self.read_in_place();
         }
-        let in_swap = pages.bits(page) & (bits::MAPPED | bits::SLOT) != 0;
         let others = self.others_of(page);
         self.frames.pages.clear(page, bits::MAPPED | bits::SLOT);
-        let served = if in_swap { self.swap.fault(page, op, mapped) } else { self.swap.side.zero_fill() };
+        let served = self.swap.fault(page, op, mapped);
         self.wait(Origin::Swap, true, 1);
         match served {
             Served::MappedInPlace => {
@@ -91,6 +93,21 @@ impl Machine {
             self.frames.pages.set(neighbor, bits::SLOT);
             self.admit(neighbor, Op::Read);
         }
+    }
+
+    /// Handle a fault on an anonymous page without content, which needs no transfer (mm/memory.c,
+    /// `do_anonymous_page`).
+    fn zero_fill(&mut self, page: PageId, op: Op) {
+        let (others, fault_cpu_ns) = (self.others_of(page), self.prices.processor().fault.0);
+        self.swap.side.moves.zero_fills += 1;
+        self.counts.faults += 1;
+        self.counts.system_ns += fault_cpu_ns;
+        self.clock.stall_in_fault(fault_cpu_ns);
+        if op.is_write() {
+            self.frames.pages.set(page, bits::DIRTY);
+        }
+        self.admit(page, op);
+        self.bring_in(page, others);
     }
 
     /// Handle a fault on a page under write-back. It is in the swap cache: it gets its frame back
@@ -139,7 +156,7 @@ impl Machine {
         self.wait(Origin::File, self.files.was_in_memory(page), 1);
         let again = window.iter().filter(|read| self.files.was_in_memory(**read)).count() as u64;
         let fault_cpu_ns = again * self.rules.page_work.file_in_ns;
-        self.clock.stall(&Stalls { fault_cpu_ns, ..Stalls::default() });
+        self.clock.stall_in_fault(fault_cpu_ns);
         self.counts.system_ns += fault_cpu_ns;
         self.counts.file_reads += window.len() as u64;
         self.record.traffic_of(owner).file_reads += window.len() as u64;
