@@ -48,7 +48,7 @@ def test_the_parts_are_complete_and_add_up() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--swap-size", "128 parsecs", *RUN], "no such unit"),
+        (["--swap-size", "128 parsecs", *RUN], "has the unknown unit 'parsecs'"),
         (["--swap-size", "5%", *RUN], "bytes or pages"),
         (["--swap-size", "128MiB", *RUN, "--mode", "phisical"], "'physical' (did you mean that?)"),
         (["--swap-size", "1MiB", "--length", "9s", "--swap-ins", "1", "--direct-reads", "2", "--swap-outs", "0"], "no more direct reads"),

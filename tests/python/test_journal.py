@@ -71,8 +71,8 @@ def test_a_journal_that_others_may_write_is_not_acted_on(state: Path, tmp_path: 
     for mode, owner in ((0o777, 0), (0o770, 0), (0o700, 65534)):
         os.chmod(state, mode)
         os.chown(state, owner, -1)
-        with pytest.raises(NotSupported, match="must belong to user 0 alone"):
+        with pytest.raises(NotSupported, match="must belong to user 0 and be writable by no other user"):
             journal.repair(lambda line: None)
-        with pytest.raises(NotSupported, match="must belong to user 0 alone"), journal.Machine().opened():
+        with pytest.raises(NotSupported, match="must belong to user 0 and be writable by no other user"), journal.Machine().opened():
             pass
         assert victim.exists()
