@@ -57,6 +57,7 @@ impl Folios {
 
     /// The pages of the group of `page`; `None` if no folio can have it: its pages do not all
     /// belong to one owner's anonymous memory.
+    #[inline]
     pub fn group(&self, page: PageId, layout: &Layout) -> Option<Range<PageId>> {
         let number = page.checked_div(self.pages)?;
         let (first, last) = (number * self.pages, (number + 1) * self.pages - 1);

@@ -11,8 +11,7 @@ use swaplab_policy::{bits, Backing};
 use swaplab_swap::{Medium, Served};
 use swaplab_vocab::{Op, PageId};
 
-/// The pages that a fault brings in with its own.
-#[derive(Default)]
+/// The pages that a fault brings in with its own: its large folio.
 pub struct Others {
     folio: Range<PageId>,
     in_swap: bool,
@@ -87,7 +86,9 @@ impl Machine {
         }
         let ahead = std::mem::take(&mut self.swap.side.ahead);
         self.admit(page, op);
-        self.bring_in(page, others);
+        if let Some(others) = others {
+            self.bring_in(page, others);
+        }
         for neighbor in ahead {
             self.count_swap_in(neighbor);
             self.frames.pages.set(neighbor, bits::SLOT);
@@ -107,7 +108,9 @@ impl Machine {
             self.frames.pages.set(page, bits::DIRTY);
         }
         self.admit(page, op);
-        self.bring_in(page, others);
+        if let Some(others) = others {
+            self.bring_in(page, others);
+        }
     }
 
     /// Handle a fault on a page under write-back. It is in the swap cache: it gets its frame back
@@ -188,15 +191,16 @@ impl Machine {
 
     /// What a fault on `page`, which is in no frame, brings in with it: the rest of a large folio
     /// that was swapped out as one, or that does not exist yet.
-    pub fn others_of(&mut self, page: PageId) -> Others {
-        let Some(folio) = self.frames.folios.group(page, &self.apps.layout) else { return Others::default() };
+    #[inline]
+    fn others_of(&mut self, page: PageId) -> Option<Others> {
+        let folio = self.frames.folios.group(page, &self.apps.layout)?;
         let in_swap = self.frames.pages.bits(page) & bits::SLOT != 0;
         let wanted = if in_swap { bits::SLOT } else { 0 };
         let as_wanted = |page: PageId| self.frames.pages.bits(page) & (bits::RESIDENT | bits::SLOT | bits::MAPPED) == wanted;
         let fits = folio.clone().all(as_wanted) && (!in_swap || self.swap.side.is_run(&folio));
         self.frames.folios.set(page, false);
         if !fits {
-            return Others::default();
+            return None;
         }
         let has_room = self.free() > self.frames.marks.low + folio.len();
         let counts = &mut self.frames.folios.counts;
@@ -206,14 +210,11 @@ impl Machine {
             (false, true) => &mut counts.allocated,
             (false, false) => &mut counts.allocation_fallbacks,
         } += 1;
-        match has_room {
-            true => Others { folio, in_swap },
-            false => Others::default(),
-        }
+        has_room.then_some(Others { folio, in_swap })
     }
 
     /// Bring in the pages that a fault on `page` brings in with it, after its own was served.
-    pub fn bring_in(&mut self, page: PageId, others: Others) {
+    fn bring_in(&mut self, page: PageId, others: Others) {
         let folio = others.folio;
         for other in folio.clone().filter(|other| *other != page) {
             // To get a frame, an app may have been killed, even the one that faults in background.
@@ -232,9 +233,7 @@ impl Machine {
             self.frames.pages.set(other, bits::DIRTY);
             self.admit(other, Op::Read);
         }
-        if !folio.is_empty() {
-            let is_whole = folio.clone().all(|page| self.frames.pages.is_resident(page));
-            self.frames.folios.set(page, is_whole);
-        }
+        let is_whole = folio.clone().all(|page| self.frames.pages.is_resident(page));
+        self.frames.folios.set(page, is_whole);
     }
 }

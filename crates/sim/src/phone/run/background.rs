@@ -227,6 +227,7 @@ impl PhoneRun<'_> {
         }
     }
 
+    #[inline]
     fn drop_if_dead(&mut self, app: AppId, page: PageId) {
         if !self.machine.apps.launcher.is_live(app) {
             self.machine.deaths().drop_orphan(page);
