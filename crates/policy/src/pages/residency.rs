@@ -222,6 +222,7 @@ mod tests {
         let mut pages = Residency::new([Class::Anonymous; 4].into_iter()).with_frames(2);
         assert!([0, 1].iter().all(|page| pages.fault(policy.as_dyn_mut(), *page, Op::Write)));
         assert_eq!((pages.resident_count(), pages.free()), (2, 0));
+        assert_eq!((pages.resident_in(0..4), pages.resident_in(1..3), pages.count(0..4, |state| state & DIRTY == 0)), (2, 1, 2));
         assert!(pages.make_room(policy.as_dyn_mut(), None, 1));
         assert_eq!((pages.take_released(), pages.resident_count(), pages.free()), (Some(0), 1, 1));
         pages.put_back(policy.as_dyn_mut(), 0);

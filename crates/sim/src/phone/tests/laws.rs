@@ -236,3 +236,26 @@ fn large_folios_make_fewer_faults() {
     assert!(folios.allocated > 0.0 && folios.swapped_in > 0.0 && folios.swapped_out >= folios.swapped_in, "{folios:?}");
     assert!(without.phone.unwrap().large_folios.is_none());
 }
+
+/// Graphics memory that grows by many frames at once meets the same reclaim, wakes and kills as
+/// frame by frame.
+#[test]
+fn graphics_grow_at_once_as_frame_by_frame() {
+    for swap in ["none", "flash:size=8MiB", "zram"] {
+        let booted = booted(&small(vec![design("s", swap, "none")]));
+        let launches = &booted.sequence().launches[..30];
+        let app = launches[29].app;
+        let grown = |at_once: bool| {
+            let mut phone = booted.phone();
+            launches.iter().for_each(|launch| phone.launch(launch).unwrap());
+            let machine = &mut phone.machine;
+            let (before, scanned) = (machine.frames.graphics_of(app), machine.counts.scanned);
+            let wanted = before + machine.free() + 500;
+            (before + 1..=wanted).filter(|frames| !at_once || *frames == wanted).for_each(|frames| machine.set_graphics(app, frames));
+            check(machine).unwrap();
+            assert!(machine.counts.scanned > scanned && machine.frames.graphics_of(app) == wanted, "{swap}");
+            (machine.frames.in_use, machine.counts, machine.record.kills.clone(), machine.clock.now(), machine.kswapd.is_awake())
+        };
+        assert_eq!(grown(true), grown(false), "{swap}");
+    }
+}
