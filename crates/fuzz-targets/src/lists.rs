@@ -94,7 +94,7 @@ fn homes(mut draw: Draw, pages: u32) {
     let (mut lists, mut model) = (Lists::new(pages as usize, LISTS), Model::default());
     while let Some((action, l, page, home)) = step(&mut draw, pages, &model) {
         let list = List(l);
-        match (action % 7, home) {
+        match (action % 6, home) {
             (0, None) => {
                 lists.push_front(list, page);
                 model[l].push_front(page);
@@ -105,19 +105,13 @@ fn homes(mut draw: Draw, pages: u32) {
                 model[l].push_front(page);
             }
             (2, _) => {
-                let to = (l + 1) % LISTS;
-                lists.append(list, List(to));
-                let moved = std::mem::take(&mut model[l]);
-                model[to].extend(moved);
-            }
-            (3, _) => {
                 assert_eq!(lists.remove(page), home.is_some());
                 forget(&mut model, page);
             }
-            (4, _) => assert_eq!(lists.pop_back(list), model[l].pop_back()),
-            (5, _) => {
-                lists.trim(list, action as usize / 7);
-                model[l].truncate(action as usize / 7);
+            (3, _) => assert_eq!(lists.pop_back(list), model[l].pop_back()),
+            (4, _) => {
+                lists.trim(list, action as usize / 6);
+                model[l].truncate(action as usize / 6);
             }
             _ => assert_eq!(lists.home(page).map(|list| list.0), home),
         }
