@@ -94,7 +94,7 @@ fn hostile_traces_are_refused_in_bounded_memory() {
     let mut huge = block.clone();
     huge[28..32].copy_from_slice(&u32::MAX.to_le_bytes());
     for (label, bytes, expected) in [
-        ("none", &none, "1152921504606846976 pages in 0 frames"),
+        ("none", &none, "1152921504606846976 pages, page-table frames: 0"),
         ("few", &few, "1152921504606846976 pages, page-table frames: 1"),
         ("repeated", &repeated, "frames that overlap"),
         ("many", &many, "100 times at most"),
