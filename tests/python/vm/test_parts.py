@@ -41,7 +41,10 @@ VISIT = {
     "process": {"cpu_ns": 0, "run_delay_ns": 0, "minor_faults": 0, "major_faults": 0},
     "waits": {"user_ns": 0, "system_ns": 0, "memory_ns": 0, "io_ns": 0, "cpu_ns": 0}, "kernel": {}, "generations": [],
     "so_far": {"swap_in_pages": 0, "swap_out_pages": 0, "psi_some_us": 0, "psi_full_us": 0, "kernel_kills": 0},
-    "memory": {"free_kb": 0, "file_kb": 0, "anonymous_kb": 0, "dirty_kb": 0, "swap_total_kb": 0, "swap_free_kb": 0, "zram": None},
+    "memory": {
+        "free_kb": 0, "per_cpu_free_kb": 0, "file_kb": 0, "anonymous_kb": 0, "dirty_kb": 0,
+        "swap_total_kb": 0, "swap_free_kb": 0, "zram": None,
+    },
 }  # fmt: skip
 
 
@@ -262,7 +265,16 @@ def test_a_series_is_judged_by_pairs_and_by_the_bases_own_noise() -> None:
 
 def visit(app: str, start: str, ready_ms: float, warm_up: bool = False) -> records.Visit:
     """Build a visit with ten pages swapped in, two seconds after the guest's start."""
-    memory = {"free_kb": 9, "file_kb": 8, "anonymous_kb": 7, "dirty_kb": 0, "swap_total_kb": 64, "swap_free_kb": 24, "zram": [40, 20, 30]}
+    memory = {
+        "free_kb": 9,
+        "per_cpu_free_kb": 3,
+        "file_kb": 8,
+        "anonymous_kb": 7,
+        "dirty_kb": 0,
+        "swap_total_kb": 64,
+        "swap_free_kb": 24,
+        "zram": [40, 20, 30],
+    }
     nothing = {"user_ns": 4, "system_ns": 6, "memory_ns": 0, "io_ns": 0, "cpu_ns": 0}
     return records.Visit.model_validate(
         {

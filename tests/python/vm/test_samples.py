@@ -18,7 +18,8 @@ VISIT = (
     ' "process": {"cpu_ns": 0, "run_delay_ns": 0, "minor_faults": 0, "major_faults": 0},'
     ' "waits": {"user_ns": 0, "system_ns": 0, "memory_ns": 0, "io_ns": 0, "cpu_ns": 0}, "kswapd_ns": 0, "kernel": {},'
     ' "so_far": {"swap_in_pages": 0, "swap_out_pages": 0, "psi_some_us": 0, "psi_full_us": 0, "kernel_kills": 0},'
-    ' "memory": {"free_kb": 0, "file_kb": 0, "anonymous_kb": 0, "dirty_kb": 0, "swap_total_kb": 0, "swap_free_kb": 0, "zram": null},'
+    ' "memory": {"free_kb": 0, "per_cpu_free_kb": 0, "file_kb": 0, "anonymous_kb": 0, "dirty_kb": 0,'
+    ' "swap_total_kb": 0, "swap_free_kb": 0, "zram": null},'
     ' "generations": []}'
 )
 KILL = (
