@@ -34,7 +34,7 @@ pub fn meminfo() -> BTreeMap<String, u64> {
 pub struct Memory {
     pub free_kb: u64,
     /// Free pages on the lists that each processor allocates from (`struct per_cpu_pages`). They
-    /// are not part of `MemFree`. 0 for a control group.
+    /// are not part of `MemFree`. 0 until `with_pools`.
     pub per_cpu_free_kb: u64,
     /// Page cache that reclaim can drop: without shared memory. `Cached` does not include the swap
     /// cache (fs/proc/meminfo.c).
@@ -49,13 +49,14 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Read the machine's memory, without zram's figures, which the killer does not need.
+    /// Read the machine's memory, without the figures of `with_pools`, which the killer does not
+    /// need.
     pub fn read() -> Memory {
         let all = meminfo();
         let kb = |key: &str| all.get(key).map_or(0, |bytes| bytes / 1024);
         Memory {
             free_kb: kb("MemFree"),
-            per_cpu_free_kb: parse_per_cpu_pages(&read("/proc/zoneinfo")) * (PAGE_SIZE / 1024),
+            per_cpu_free_kb: 0,
             file_kb: (kb("Cached") + kb("Buffers")).saturating_sub(kb("Shmem")),
             anonymous_kb: kb("AnonPages"),
             dirty_kb: kb("Dirty"),
@@ -72,14 +73,15 @@ impl Memory {
         let kb = |key: &str| stat.lines().find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok()).unwrap_or(0) / 1024;
         let free_kb = limit.saturating_sub(used.first().copied().unwrap_or(0)) / 1024;
         let file_kb = kb("active_file ") + kb("inactive_file ");
-        Memory { free_kb, per_cpu_free_kb: 0, file_kb, anonymous_kb: kb("anon "), dirty_kb: kb("file_dirty "), ..Memory::read() }
+        Memory { free_kb, file_kb, anonymous_kb: kb("anon "), dirty_kb: kb("file_dirty "), ..Memory::read() }
     }
 
-    /// Add zram's figures.
-    pub fn with_zram(self) -> Memory {
+    /// Add zram's figures and the pages on the processors' own lists.
+    pub fn with_pools(self) -> Memory {
         let stat = numbers(&read("/sys/block/zram0/mm_stat"));
         let zram = (stat.len() > 2).then(|| [stat[0], stat[1], stat[2]]);
-        Memory { zram, ..self }
+        let per_cpu_free_kb = parse_per_cpu_pages(&read("/proc/zoneinfo")) * (PAGE_SIZE / 1024);
+        Memory { zram, per_cpu_free_kb, ..self }
     }
 
     /// Free swap in percent; 100 without swap, so that no rule of a killer considers swap to be

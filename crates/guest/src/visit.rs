@@ -147,7 +147,7 @@ impl<'a> Visits<'a> {
         let after = Sample::take(self.kswapd);
         let process = self.process(app).map_or(Process::default(), |id| Process::read(id).since(&used));
         let waits = self.group(app).waits().since(&waits);
-        let (memory, generations) = (limited::memory(self.plan).with_zram(), self.group(app).generations());
+        let (memory, generations) = (limited::memory(self.plan).with_pools(), self.group(app).generations());
         let alive = self.phone().processes.iter().flatten().count();
         bad += self.use_app(app);
         self.sample();
