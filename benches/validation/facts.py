@@ -51,9 +51,13 @@ class Facts(BaseModel):
         """Compute the bytes of a guest's memory that its kernel does not manage."""
         return self.reserved_base + self.reserved_section * -(-dram // SECTION)
 
+    def used(self, dram: int, apps: int) -> float:
+        """Compute the bytes in use in addition to the pages of `apps` apps."""
+        return self.used_base + self.used_share * dram + apps * self.app_bytes
+
     def dram(self, wanted: float, apps: int) -> float:
         """Compute the memory of a guest in which `apps` apps have `wanted` bytes."""
-        own = wanted + self.reserved_base + self.used_base + apps * self.app_bytes
+        own = wanted + self.reserved_base + self.used(0, apps)
         sections = 1
         while (dram := (own + sections * self.reserved_section) / (1 - self.used_share)) > sections * SECTION:
             sections += 1

@@ -61,7 +61,7 @@ def compare(of: Stored, number: int, recorded: list[Path], jobs: int) -> list[Re
     drawn = draw(of.commit, number, facts, recorded)
     of_guest = experiment_of(drawn, facts, kernel, mglru=of.mglru)
     virtual_rows = world("vm").run([of_guest], Options(jobs=jobs)).rows
-    frames = int((drawn.dram - facts.reserved(drawn.dram) - facts.used_base - len(drawn.apps) * facts.app_bytes) / 4096)
+    frames = int((drawn.dram - facts.reserved(drawn.dram) - facts.used(drawn.dram, len(drawn.apps))) / 4096)
     nulls = (float(stack_distance(drawn, frames)), float(touched(drawn)))
     results = []
     for scheme in drawn.schemes:
