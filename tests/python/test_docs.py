@@ -78,12 +78,15 @@ def test_every_command_that_a_comment_or_message_quotes_exists() -> None:
     quoted = re.compile(r"`swaplab ((?:[a-z][a-z-]* ?)+)")
     folders = ("benches", "crates", "examples", "kernel", "papers", "python", "tools")
     places = [path for folder in folders for path in (ROOT / folder).rglob("*")]
+    checked: set[str] = set()
     for path in places:
         if path.suffix in (".c", ".md", ".py", ".rs", ".sh", ".toml") and "target" not in path.parts:
             for text in quoted.findall(path.read_text()):
                 first, *rest = text.split()
+                checked.add(first)
                 is_group = first in ("trace", "papers", "kernel")
                 assert first in known and (not is_group or not rest or f"{first} {rest[0]}" in known), (path, text)
+    assert {"run", "replay", "trace", "papers", "kernel"} <= checked, "the folders quote commands"
 
 
 def test_the_first_hour_takes_five_commands_at_most() -> None:
