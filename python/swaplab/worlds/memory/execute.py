@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from swaplab._core import pager_trace
@@ -50,12 +50,13 @@ def execute(experiment: Experiment, stats: Path | None = None, record: Path | No
     variables = os.environ | made.variables(statistics, records)
     try:
         child = subprocess.Popen(use.command, executable=path, env=variables, preexec_fn=_end_with_parent())  # noqa: PLW1509
-        code = _wait(child)
-        counted = pager.processes(statistics)
-        if stats is not None:
-            write_whole(stats, _statistics(experiment, made, code, counted).encode())
-        if record is not None and records is not None:
-            _trace(records, counted, {"command": shlex.join(use.command), "scheme": made.swap.text, "policy": made.policy}, record)
+        with _signals_to(child):
+            code = _exit_code(child.wait())
+            counted = pager.processes(statistics)
+            if stats is not None:
+                write_whole(stats, _statistics(experiment, made, code, counted).encode())
+            if record is not None and records is not None:
+                _trace(records, counted, {"command": shlex.join(use.command), "scheme": made.swap.text, "policy": made.policy}, record)
         for line in filter(None, (pager.unmanaged_line(counted), pager.late_line(counted))):
             # stderr is closed; the program's exit code is still returned
             with contextlib.suppress(BrokenPipeError):
@@ -115,17 +116,22 @@ def _end_with_parent() -> Callable[[], None]:
 FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
-def _wait(child: subprocess.Popen[bytes]) -> int:
-    """Wait for the program, and return its exit code as a shell does. Ctrl-C reaches the program
-    itself; other signals are forwarded.
+@contextlib.contextmanager
+def _signals_to(child: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Forward signals to the program; Ctrl-C reaches it by itself. A signal that arrives after the
+    program has ended is dropped, so that its statistics and its trace are still written.
     """
     before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGQUIT)}
     before |= {number: signal.signal(number, lambda received, _: child.send_signal(received)) for number in FORWARDED}
     try:
-        code = child.wait()
+        yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _exit_code(code: int) -> int:
+    """Return the exit code of the program as a shell does."""
     if code == -signal.SIGKILL:
         print("swaplab: the program was killed; its memory and its store are gone", file=sys.stderr)
     return code if code >= 0 else 128 - code
