@@ -29,7 +29,7 @@ impl SwapEntries {
     /// Create the entries of `pages` pages, which belong to `apps` apps and `shared` ranges of
     /// shared pages.
     pub fn new(side: SwapSide, capacity: Option<u64>, pages: usize, apps: usize, shared: usize) -> SwapEntries {
-        let (stays, stay_of) = (Stays::new(apps, shared), vec![NONE; pages]);
+        let (stays, stay_of) = (Stays::new(apps, shared, pages), vec![NONE; pages]);
         SwapEntries { side, exists: true, capacity, pool_takes_frames: false, stays, stay_of, full: 0, dram_pages: 0 }
     }
 

@@ -56,9 +56,10 @@ pub struct Stays {
 }
 
 impl Stays {
-    /// Create a list for `apps` apps and `shared` ranges of shared pages.
-    pub fn new(apps: usize, shared: usize) -> Stays {
-        Stays { all: Vec::new(), deaths: vec![Vec::new(); apps + shared], apps }
+    /// Create a list for `apps` apps and `shared` ranges of shared pages, with room for one stay of
+    /// each of `pages` pages.
+    pub fn new(apps: usize, shared: usize, pages: usize) -> Stays {
+        Stays { all: Vec::with_capacity(pages), deaths: vec![Vec::new(); apps + shared], apps }
     }
 
     /// Begin a stay. Returns its number.
