@@ -4,6 +4,7 @@ compared with it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -28,6 +29,8 @@ ZRAM = "zram:size=50%,algorithm=lz4"
 SIZES = ("50%", "25%", "75%", "100%")
 #: The algorithm that is tried for recompression: mmd's default (docs/models/swap.md).
 RECOMPRESSION = "zstd"
+#: The least number of runs for each thread in a group of designs.
+RUNS_OF_A_THREAD = 6
 #: Tried values: parameter, its value, and the value that is tried if this one is set already.
 #: filecache_min_kb as on Google's Pixels (hardware/google/pixel@9d92ba61, mm/device_gki.mk); the
 #: others are ours.
@@ -202,14 +205,14 @@ def experiment(base: Experiment, launches: str, draws: int, now: Phone, about: s
 
 
 def parts(wanted: Experiment, threads: int) -> Iterator[Experiment]:
-    """Split the experiment into groups of designs that keep `threads` threads busy. Groups that are
-    done survive an interrupt.
+    """Split the experiment into groups of designs. Groups that are done survive an interrupt; each
+    has several runs for each of `threads` threads, for at its end threads wait for the last run.
 
     The first group is `now` and one more; one of the two has no swap. The next is `now` without app
     compaction, which pages out apps although memory would do: a phone whose memory is never tight
     has nothing else to change.
     """
-    size = max(1, threads // max(1, wanted.run.seeds or 1))
+    size = math.ceil(RUNS_OF_A_THREAD * threads / max(1, wanted.run.seeds or 1))
     designs = [design for design in wanted.design if design.name != NOT_COMPACTED]
     yield wanted.model_copy(update={"design": designs[:2]})
     # Compaction is a setting of the machine, so this design differs in the point of its row.
