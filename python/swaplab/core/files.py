@@ -10,10 +10,12 @@ import re
 import secrets
 import tempfile
 from pathlib import Path
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from swaplab.core.errors import BadInput
+
+if TYPE_CHECKING:
+    import polars as pl
 
 #: Control characters of Unicode (C0, DEL, C1).
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
