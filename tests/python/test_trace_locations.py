@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from command import here
 from swaplab import _core
 from swaplab.core.errors import BadInput
 from swaplab.worlds import traces
@@ -31,3 +32,25 @@ def test_standard_input_is_read_once_whatever_the_reading_options(text_on_stdin:
 def test_reading_options_on_a_slt_are_refused(tmp_path: Path):
     with pytest.raises(BadInput, match="page_size: no effect on a .slt"):
         traces.local_trace("djpeg", '{"page_size": 4096}')
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["trace", "info", "djpeg"],
+        ["trace", "mrc", "djpeg", "--sizes", "2"],
+        ["trace", "analyze", "djpeg"],
+        ["trace", "slice", "djpeg", "--count", "10", "-o", "out.slt"],
+        ["trace", "merge", "djpeg", "djpeg", "-o", "out.slt"],
+        ["plan", "djpeg", "--memory", "50%", "--swap", "zram"],
+    ],
+)
+def test_every_command_that_reads_a_trace_takes_a_bundled_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]):
+    monkeypatch.chdir(tmp_path)
+    assert here(*words, "--json").document
+
+
+def test_a_file_is_taken_before_a_bundled_trace_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    Path("djpeg").write_text("1 R\n2 W\n" * 50)
+    assert here("trace", "info", "djpeg", "--json").document["references"] == 100

@@ -7,13 +7,24 @@ from typing import Annotated
 
 import typer
 
+from swaplab.core.experiment import BUNDLED
 from swaplab.core.model import Reading
+
+
+def trace_file(trace: Path) -> Path:
+    """Return the file of a bundled trace, unless there is a file of that name; else `trace` itself."""
+    return BUNDLED[str(trace)] if str(trace) in BUNDLED and not trace.exists() else trace
+
 
 #: The largest value of an integer option (i64::MAX, as the core uses 64-bit integers).
 MOST = 2**63 - 1
 
+TRACE = f"A .slt or any importable file, - for standard input, or a bundled trace ({', '.join(BUNDLED)})."
+
 ExperimentFile = Annotated[Path, typer.Argument(metavar="EXP", help="An experiment file, or a preset of `swaplab list presets`.")]
-TraceFile = Annotated[Path, typer.Argument(metavar="TRACE", help="A .slt or any importable file; - is standard input.")]
+#: A trace whose name is that of the experiment's workload.
+TraceName = Annotated[Path, typer.Argument(metavar="TRACE", help=TRACE)]
+TraceFile = Annotated[Path, typer.Argument(metavar="TRACE", help=TRACE, callback=trace_file)]
 RunPlace = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, or the JSON document of a run.")]
 
 Set = Annotated[

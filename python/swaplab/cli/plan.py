@@ -38,7 +38,10 @@ def register(app: typer.Typer) -> None:
 
 
 def plan(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A page trace, or a trace of launches.")],
+    trace: Annotated[
+        Path,
+        typer.Argument(metavar="TRACE", help="A page trace (a bundled one by its name), or a trace of launches.", callback=o.trace_file),
+    ],
     target: Annotated[
         str,
         typer.Option(

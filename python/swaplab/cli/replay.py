@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 
 
 def replay(
-    trace: o.TraceFile,
+    trace: o.TraceName,
     policy: Annotated[
         list[str], typer.Option("--policy", metavar="P,..", help="Policies of `swaplab list policies`, or ./mine.py:Mine.")
     ] = ["clock"],

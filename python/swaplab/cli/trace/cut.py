@@ -52,6 +52,7 @@ def merge(
     """Interleave traces into one, as if their programs ran in turn."""
     if len(traces) < 2:
         raise BadInput("merge: one trace; expected two or more")
+    traces = [o.trace_file(trace) for trace in traces]
     refuse_overwrite(output, traces)
     with bar("merging") as listener:
         text = _core.trace_merge(traces, reading_json(o.reading(format), *traces), quantum, output, listener)
