@@ -28,11 +28,11 @@ DIRECT = ("allocstall", "pgscan_direct")
 BACKGROUND = ("pgscan_kswapd",)
 
 
-class _Typed(BaseModel):
+class _StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Moment(_Typed):
+class Moment(_StrictModel):
     """A sample for the figure: sizes in MiB, None where it has none."""
 
     number: int
@@ -42,7 +42,7 @@ class Moment(_Typed):
     swap_used_mib: float | None
 
 
-class SampleAdvice(_Typed):
+class SampleAdvice(_StrictModel):
     """What samples say. `was_tight`: whether a task had to wait for memory; None if it is not
     known. `zram`: what is said about the size of the swap area.
     """

@@ -19,7 +19,7 @@ from swaplab.core.errors import BadInput
 from swaplab.core.signals import undisturbed
 from swaplab.worlds import spawn
 from swaplab.worlds.apps import App
-from swaplab.worlds.channel import Channel, Silent
+from swaplab.worlds.channel import Channel, NoAnswer
 from swaplab.worlds.kernel.knobs.cgroup import Group
 from swaplab.worlds.kernel.undo import write
 from swaplab.worlds.memory.pager import check_program
@@ -136,7 +136,7 @@ class Process:
 
     def _open_channel(self) -> Channel:
         if self._channel is None:
-            raise Silent("it isn't running")
+            raise NoAnswer("it isn't running")
         return self._channel
 
     def set_oom_score_adj(self, value: int) -> None:
@@ -159,7 +159,7 @@ class Process:
             if self._process is not None:
                 self._process.poll()
             if time.monotonic() > deadline:
-                raise Silent(f"processes {processes} survive SIGKILL")
+                raise NoAnswer(f"processes {processes} survive SIGKILL")
             time.sleep(0.001)
         self.forget()
 
@@ -182,8 +182,8 @@ class Process:
             self.exit_code = self._process.wait(20)
         self._process, self._channel = None, None
 
-    def last_words(self) -> str:
+    def save_log(self) -> str:
         """Copy the log of a failed app. Returns the copy's path and the end of the log on one
         line.
         """
-        return spawn.last_words(self.app, self.log)
+        return spawn.save_log(self.app, self.log)
