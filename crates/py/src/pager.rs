@@ -10,7 +10,7 @@ use swaplab_pager::record::{self, What};
 use swaplab_pager::stats::Stats;
 use swaplab_pager::{parse_scheme, Place};
 use swaplab_policy::PolicySpec;
-use swaplab_trace::{Codec, FilePage, Kind, Known, Mark, Range, TraceBuilder};
+use swaplab_trace::{ClassAndFile, Codec, FilePage, Kind, Mark, Range, TraceBuilder};
 use swaplab_vocab::{BadInput, Class, Op, PAGE_SIZE};
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -86,7 +86,7 @@ fn pager_trace(processes: Vec<(String, PathBuf)>, provenance: BTreeMap<String, S
                 };
                 references += pages;
                 for page in first..first + pages {
-                    let known = Known { class: Class::Anonymous, file_page: FilePage::default() };
+                    let known = ClassAndFile { class: Class::Anonymous, file_page: FilePage::default() };
                     let _ = builder.access_as(app, page, op, known)?;
                 }
             }

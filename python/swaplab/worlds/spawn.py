@@ -62,18 +62,20 @@ def write_files(app: App, directory: Path) -> list[Path]:
     return written
 
 
-def start(app: App, command: list[str], directory: Path, log: Path, extra: dict[str, str], become: Callable[[], None]) -> StartedProgram:
+def start(
+    app: App, command: list[str], directory: Path, log: Path, extra: dict[str, str], before_exec: Callable[[], None]
+) -> StartedProgram:
     """Start the command in its directory with a minimal environment and `extra`.
 
-    Output outside the channel is appended to `log`. `become` runs in the child process before the
-    program.
+    Output outside the channel is appended to `log`. `before_exec` runs in the child process before
+    the program.
     """
     (directory / "socket").unlink(missing_ok=True)
     down, up = os.pipe(), os.pipe()  # to the app, from the app
     keep, stdio = app.channel == "pipe", app.channel == "stdio"
 
     def child() -> None:
-        become()
+        before_exec()
         if keep:
             # the pipes' own descriptors may be 3 or 4
             first, second = os.dup(down[0]), os.dup(up[1])

@@ -100,7 +100,7 @@ class Process:
         """Start the app cold. Returns the seconds from the spawn until its ready test passes."""
         prctl = ctypes.CDLL(None).prctl
 
-        def become() -> None:
+        def before_exec() -> None:
             self.group.enter()
             for joined in self.groups:
                 write(joined, str(os.getpid()))
@@ -111,7 +111,7 @@ class Process:
             prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 
         with undisturbed():
-            started = spawn.start(self.app, self.command(), self.directory, self.log, self.extra_environment, become)
+            started = spawn.start(self.app, self.command(), self.directory, self.log, self.extra_environment, before_exec)
             self._process = started.process
         names = spawn.variables(self.app, self.directory)
         self._channel = Channel(self.app, names, lambda: self.alive, self.tick, self.pause_s, started.pair)
