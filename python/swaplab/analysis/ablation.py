@@ -1,5 +1,5 @@
-"""What each mechanism of the simulated phone does alone: `papers/ablation/ablation.toml` switches
-one at a time, and every design is run again on the same users. The table of
+"""The effect of each mechanism of the simulated phone: `papers/ablation/ablation.toml` switches one
+at a time, and every design is run again on the same users. The table of
 `papers/ablation/README.md` is made here."""
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def read_ablation() -> AblationFile:
 
 def experiments_of(wanted: AblationFile, seeds: int | None = None) -> dict[str, Experiment]:
     """The experiment of each phone by its switch's name, the phone as shipped first. Raises
-    BadInput for a key that is none.
+    BadInput for an unknown key.
     """
     base = experiments.read(wanted.preset, [f"run.seeds={seeds or wanted.seeds}"])
     base = base.model_copy(update={"design": [design for design in base.design if design.name in wanted.designs]})

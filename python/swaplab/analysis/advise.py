@@ -20,8 +20,8 @@ SWAP = "swap"
 KILLER = "lmkd"
 #: The design without app compaction, and the key that it sets.
 NOT_COMPACTED, COMPACT = "no app compaction", "machine.background.compact"
-#: What a phone has of which nothing is known: half of memory with lz4 (presets/android-15.toml has
-#: the sources).
+#: The assumed zram of a phone whose settings are unknown: half of memory with lz4
+#: (presets/android-15.toml has the sources).
 ZRAM = "zram:size=50%,algorithm=lz4"
 #: Tried sizes of zram, in percent of memory. Where the phone has none, others are compared with the
 #: first.

@@ -1,7 +1,7 @@
-"""What samples of a phone's memory say by themselves, without launches: whether memory was tight,
-how much of swap was used, and what is not decided.
+"""Advice from samples of a phone's memory alone, without launches: whether memory was tight, how
+much of swap was used, and what the samples leave open.
 
-Rules are the kernel's and lmkd's own. lmkd (AOSP system/memory/lmkd, lmkd.cpp) looks at memory when
+Rules are the kernel's and lmkd's own. lmkd (AOSP system/memory/lmkd, lmkd.cpp) checks memory when
 tasks stall for `psi_partial_stall_ms` in a second. Its `get_free_swap` counts free swap as at most
 `swap_compression_ratio` times free and inactive file pages, and swap is low below
 `swap_free_low_percentage` of it.
@@ -43,8 +43,8 @@ class Moment(_StrictModel):
 
 
 class SampleAdvice(_StrictModel):
-    """What samples say. `was_tight`: whether a task had to wait for memory; None if it is not
-    known. `zram`: what is said about the size of the swap area.
+    """The advice from samples. `was_tight`: whether a task had to wait for memory; None if it is not
+    known. `zram`: the advice about the size of the swap area.
     """
 
     document: Literal["memory-samples"] = "memory-samples"
