@@ -43,8 +43,8 @@ class Moment(_StrictModel):
 
 
 class SampleAdvice(_StrictModel):
-    """The advice from samples. `was_tight`: whether a task had to wait for memory; None if it is not
-    known. `zram`: the advice about the size of the swap area.
+    """The advice from samples. `was_tight`: whether a task had to wait for memory; None if it is
+    not known. `zram`: the advice about the size of the swap area.
     """
 
     document: Literal["memory-samples"] = "memory-samples"
