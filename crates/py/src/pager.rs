@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::path::PathBuf;
-use swaplab_pager::record::{self, What};
+use swaplab_pager::record::{self, EventKind};
 use swaplab_pager::stats::Stats;
 use swaplab_pager::{parse_scheme, Place};
 use swaplab_policy::PolicySpec;
@@ -69,17 +69,17 @@ fn pager_trace(processes: Vec<(String, PathBuf)>, provenance: BTreeMap<String, S
             for (event, first, pages) in record::read(&bytes) {
                 let range = Range { app, first, pages };
                 let op = match event {
-                    What::Write => Op::Write,
-                    What::Read => Op::Read,
-                    What::Evict => {
+                    EventKind::Write => Op::Write,
+                    EventKind::Read => Op::Read,
+                    EventKind::Evict => {
                         builder.mark(Mark::Evict(range))?;
                         continue;
                     }
-                    What::Discard => {
+                    EventKind::Discard => {
                         builder.mark(Mark::Discard(range))?;
                         continue;
                     }
-                    What::Unmap => {
+                    EventKind::Unmap => {
                         builder.mark(Mark::Unmap(range))?;
                         continue;
                     }
