@@ -29,8 +29,7 @@ pub struct Slots {
     /// The slot at which the next search starts, and the next one for a run.
     next: usize,
     next_run: usize,
-    /// The reserved run: its first slot, the first page that it is reserved for, and the number of
-    /// pages.
+    /// The reserved run: its first slot, and the first page and number of pages that it is for.
     reserved: (usize, PageId, u32),
     used: usize,
 }

@@ -245,8 +245,7 @@ impl<'a> PhoneRun<'a> {
 
     fn use_hot_and_warm(&mut self, of: &AppPages, salt: Salt) {
         self.use_range(of.anon.start..of.hot_end, of, salt);
-        // The time of consecutive references to resident pages passes at once, as in
-        // `refer_with_ops`.
+        // The time of a run of resident pages passes at once, as in `refer_with_ops`.
         let (plan, number, mut owed_ns) = (self.machine.apps.plan.clone(), self.number, 0);
         for page in (of.hot_end..of.warm_end).filter(|page| plan.warm(number, *page, of)) {
             let op = self.natures.op(&plan, number, page, salt, of);
