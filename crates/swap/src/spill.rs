@@ -87,7 +87,7 @@ impl Spill {
 
     /// Write a slot back from the pool to flash. Content that was stored uncompressed is not
     /// decompressed.
-    pub fn move_on(&mut self, slot: Slot, slots: &Slots, out: &mut Transfers) {
+    pub fn write_back(&mut self, slot: Slot, slots: &Slots, out: &mut Transfers) {
         let page = slots.page_at(slot);
         self.store.get(page, slot, out);
         self.free(slot);
@@ -95,7 +95,7 @@ impl Spill {
     }
 
     /// Write a slot back in its compressed form. It still takes a whole page of flash.
-    pub fn move_on_compressed(&mut self, slot: Slot, slots: &Slots, out: &mut Transfers) {
+    pub fn write_back_compressed(&mut self, slot: Slot, slots: &Slots, out: &mut Transfers) {
         let page = slots.page_at(slot);
         self.store.get_raw(page, slot, out);
         self.compressed[slot as usize] = self.store.is_shrunk(slot);

@@ -129,8 +129,8 @@ impl Tiered {
         }
         self.left -= 1;
         match self.compressed {
-            true => self.pool.move_on_compressed(slot, slots, out),
-            false => self.pool.move_on(slot, slots, out),
+            true => self.pool.write_back_compressed(slot, slots, out),
+            false => self.pool.write_back(slot, slots, out),
         }
         true
     }
