@@ -123,7 +123,7 @@ def guest_experiment(user: User, base: Experiment, phone: Phone, name: str, seed
     apps = [app_of(app, at + 1, kinds[at % len(kinds)], models, factor) for at, app in enumerate(user.most_launched())]
     killer = phone.killer
     if minimum := dict(killer.parameters).get("filecache_min_kb"):
-        killer = killer.having(filecache_min_kb=str(round(int(minimum) / factor)))
+        killer = killer.with_parameters(filecache_min_kb=str(round(int(minimum) / factor)))
     swappiness = int(dict(phone.policy.parameters).get("swappiness", 60))
     return experiments.build(
         name=name,

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import polars as pl
-from swaplab.analysis.papers import Mean, Measured, Ratio, in_words, interval, interval_of, ratio, rows_of
+from swaplab.analysis.papers import Mean, Measured, Ratio, interval, interval_of, interval_text, ratio, rows_of
 from swaplab.analysis.papers_users import Statistic, Users, over, users_of, ux_percent
 from swaplab.core import experiment as experiments
 from swaplab.core.document import figure
@@ -78,25 +78,25 @@ def _gain(scheme: str, workload: str) -> Measured:
     without = _value(rows[NONE], RESUMES)
     value = _value(rows[scheme], RESUMES) - without
     sure = interval_of([rows[scheme], rows[NONE]], lambda swap, none: swap(RESUMES) - none(RESUMES))
-    return Measured(value, f"{value:+.1f} ({in_words(sure, '+.1f')}; {without:.1f} without swap)", interval=sure)
+    return Measured(value, f"{value:+.1f} ({interval_text(sure, '+.1f')}; {without:.1f} without swap)", interval=sure)
 
 
 def _less(path: str) -> Measured:
     rows = _designs("large")
     value = 100 * (1 - _value(rows[A2S], path) / _value(rows[VANILLA], path))
     sure = interval_of([rows[A2S], rows[VANILLA]], lambda a2s, vanilla: 100 * (1 - a2s(path) / vanilla(path)))
-    return Measured(value, f"{value:.1f} % ({in_words(sure)})", interval=sure)
+    return Measured(value, f"{value:.1f} % ({interval_text(sure)})", interval=sure)
 
 
 def _points(of: Statistic, form: str = "+.1f") -> Measured:
     """A figure of the users of the large workload in percentage points."""
     value, sure = over(_users(), of)
-    return Measured(value, f"{value:{form}} points ({in_words(sure, form)})", interval=sure)
+    return Measured(value, f"{value:{form}} points ({interval_text(sure, form)})", interval=sure)
 
 
 def _negative(scheme: str) -> Measured:
     value, sure = over(_users(), lambda users: ux_percent(users, scheme, *NEGATIVE))
-    return Measured(value, f"{value:.1f} % ({in_words(sure)})", interval=sure)
+    return Measured(value, f"{value:.1f} % ({interval_text(sure)})", interval=sure)
 
 
 def _cpu(scheme: str, keys: tuple[str, ...]) -> Measured:
@@ -108,7 +108,7 @@ def _cpu(scheme: str, keys: tuple[str, ...]) -> Measured:
         return 100 * (sum(scheme(CPU[key]) for key in keys) / sum(none(CPU[key]) for key in keys) - 1)
 
     sure = interval_of([rows[scheme], rows[NONE]], added_percent)
-    return Measured(value, f"{value:+.1f} % ({in_words(sure, '+.1f')})", interval=sure)
+    return Measured(value, f"{value:+.1f} % ({interval_text(sure, '+.1f')})", interval=sure)
 
 
 def vanilla_gain_large() -> Measured:
@@ -155,7 +155,7 @@ def a2s_gain_percent() -> Measured:
 def _more_resumes(row: Row, none: Row) -> Measured:
     value = 100 * (_value(row, RESUMES) / _value(none, RESUMES) - 1)
     sure = interval_of([row, none], lambda swap, none: 100 * (swap(RESUMES) / none(RESUMES) - 1))
-    return Measured(value, f"{value:+.1f} % ({in_words(sure, '+.1f')})", interval=sure)
+    return Measured(value, f"{value:+.1f} % ({interval_text(sure, '+.1f')})", interval=sure)
 
 
 def ess_least_gain_percent() -> Measured:
@@ -219,7 +219,7 @@ def few_launches() -> Measured:
 
     value, sure = over(_users(), lambda users: sum(int((each < 3).sum()) for each in counts(users)) / len(users))
     launched = [len(each) for each in counts(_users())]
-    return Measured(value, f"{value:.1f} of {sum(launched) / len(launched):.1f} ({in_words(sure)})", interval=sure)
+    return Measured(value, f"{value:.1f} of {sum(launched) / len(launched):.1f} ({interval_text(sure)})", interval=sure)
 
 
 def negative_none() -> Measured:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import swaplab
 from swaplab import _core
-from swaplab.analysis.papers import Measured, document_of, in_words, rows_of
-from swaplab.analysis.papers_users import over_items
+from swaplab.analysis.papers import Measured, document_of, interval_text, rows_of
+from swaplab.analysis.papers_users import mean_over_items
 from swaplab.analysis.registry import key_of
 from swaplab.core import experiment as experiments
 from swaplab.core.document import figure
@@ -116,7 +116,7 @@ def _copies_removed(file: str) -> Measured:
     for program in programs:
         removed = [_removed(point) for name, point in _points(file) if name == program]
         means[program] = sum(removed) / len(removed)
-    value, sure = over_items(means)
+    value, sure = mean_over_items(means)
     each = ", ".join(f"{program} {value:.0f} %" for program, value in means.items())
     return Measured(value, f"{value:.1f} % ({each})", interval=sure, n=len(means))
 
@@ -191,7 +191,7 @@ def _over_workloads(of: str, paths: tuple[str, ...], than: str, base: str) -> tu
 def _kills(flash: str) -> Measured:
     value, sure = _over_workloads(flash, (KILLS,), "none", KILLS)
     counts = f"{_sum('none', KILLS):.0f} to {_sum(flash, KILLS):.0f} over {len(_phone())} workloads"
-    text = f"{counts} ({value:.2f} times; {in_words(sure, '.2f')})"
+    text = f"{counts} ({value:.2f} times; {interval_text(sure, '.2f')})"
     return Measured(value, text, interval=sure)
 
 
@@ -205,7 +205,7 @@ def kills_when_full() -> Measured:
 
 def _block_io(flash: str) -> Measured:
     value, sure = _over_workloads(flash, BLOCK_IO, "none", BLOCK_IO[0])
-    return Measured(value, f"{value:.2f} times the block I/O ({in_words(sure, '.2f')})", interval=sure)
+    return Measured(value, f"{value:.2f} times the block I/O ({interval_text(sure, '.2f')})", interval=sure)
 
 
 def block_io() -> Measured:
@@ -221,7 +221,7 @@ def _by_size(killer: str) -> Measured:
     means = [_sum(f"flash {size}{killer}", path) / len(_phone()) for size in SIZES]
     value, sure = _over_workloads(f"flash 512{killer}", (path,), f"flash 128{killer}", path)
     falls = means[0] > means[1] > means[2]
-    text = ", ".join(f"{mean:.0f}" for mean in means) + f" ({value:.2f} times; {in_words(sure, '.2f')})"
+    text = ", ".join(f"{mean:.0f}" for mean in means) + f" ({value:.2f} times; {interval_text(sure, '.2f')})"
     return Measured(value, text, falls, sure)
 
 
@@ -243,9 +243,9 @@ def _removed_by(direct: str, copying: str, phone: Mapping[str, Rows]) -> Measure
             removed[name] = 100 * (1 - _known(rows[direct], "paging.copied_pages") / copies)
     if not removed:
         return Measured(0.0, "nothing is swapped", n=0)
-    value, sure = over_items(removed)
+    value, sure = mean_over_items(removed)
     span = f"{min(removed.values()):.0f} to {max(removed.values()):.0f}, {len(removed)} workloads that swap"
-    return Measured(value, f"{value:.1f} % ({span}; {in_words(sure)})", interval=sure, n=len(removed))
+    return Measured(value, f"{value:.1f} % ({span}; {interval_text(sure)})", interval=sure, n=len(removed))
 
 
 def copies_removed_on_phone() -> Measured:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from swaplab.analysis.papers import Measured, in_words, rows_of
-from swaplab.analysis.papers_users import over_items
+from swaplab.analysis.papers import Measured, interval_text, rows_of
+from swaplab.analysis.papers_users import mean_over_items
 from swaplab.core import experiment as experiments
 from swaplab.core.document import figure
 from swaplab.core.model import Row
@@ -92,9 +92,9 @@ def _mean_by_workload(gains: BySize) -> dict[str, float]:
 
 def _gain(nvm: str, killer: str = "") -> Measured:
     means = _mean_by_workload(_percent_faster(FLASH, nvm, killer))
-    value, sure = over_items(means)
+    value, sure = mean_over_items(means)
     each = ", ".join(f"{name} {gain:.0f}" for name, gain in means.items())
-    return Measured(value, f"{value:+.1f} % ({in_words(sure, '+.1f')}; {each})", interval=sure)
+    return Measured(value, f"{value:+.1f} % ({interval_text(sure, '+.1f')}; {each})", interval=sure)
 
 
 def switch_gain_emulated() -> Measured:
@@ -130,8 +130,8 @@ def _against_dram(nvm: str = "", killer: str = "") -> Measured:
     """The largest difference of a workload's mean over sizes from DRAM swap's, in percent."""
     slower = {name: -gain for name, gain in _mean_by_workload(_percent_faster(DRAM, nvm, killer)).items()}
     worst = max(slower, key=lambda name: abs(slower[name]))
-    mean, sure = over_items(slower)
-    return Measured(slower[worst], f"{slower[worst]:+.1f} % at most ({worst}), {mean:+.1f} % on average ({in_words(sure, '+.1f')})")
+    mean, sure = mean_over_items(slower)
+    return Measured(slower[worst], f"{slower[worst]:+.1f} % at most ({worst}), {mean:+.1f} % on average ({interval_text(sure, '+.1f')})")
 
 
 def switch_against_dram() -> Measured:

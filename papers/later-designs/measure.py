@@ -7,7 +7,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from swaplab.analysis.papers import Mean, Measured, in_words, interval_of, ratio, rows_of
+from swaplab.analysis.papers import Mean, Measured, interval_of, interval_text, ratio, rows_of
 from swaplab.core import experiment as experiments
 from swaplab.core.document import figure
 from swaplab.core.model import Row
@@ -65,7 +65,7 @@ def acclaim_refaults() -> Measured:
         return sum(first(path) for path in REFAULTS) / sum(second(path) for path in REFAULTS)
 
     value, bounds = with_design / without, interval_of(pair, quotient)
-    return Measured(value, f"{value:.3f} times ({in_words(bounds, '.3f')})", interval=bounds)
+    return Measured(value, f"{value:.3f} times ({interval_text(bounds, '.3f')})", interval=bounds)
 
 
 def acclaim_direct_reclaim() -> Measured:

@@ -6,8 +6,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from swaplab.analysis.papers import Measured, in_words
-from swaplab.analysis.papers_users import Users, io_share, killed, mean, medians_by_app, over, over_items, processor_ms, times, users_of
+from swaplab.analysis.papers import Measured, interval_text
+from swaplab.analysis.papers_users import (
+    Users,
+    io_share,
+    killed,
+    mean,
+    mean_over_items,
+    medians_by_app,
+    over,
+    processor_ms,
+    times,
+    users_of,
+)
 from swaplab.core import experiment as experiments
 
 HERE = Path(__file__).resolve().parent
@@ -38,9 +49,9 @@ def _ratios(users: Users, design: str, than: str, apps: tuple[str, ...] = MEASUR
 
 def _slower(users: Users, killer: str) -> Measured:
     ratios = _ratios(users, FLASH + killer, NONE)
-    value, sure = over_items(ratios)
+    value, sure = mean_over_items(ratios)
     low, high = min(ratios.values()), max(ratios.values())
-    return Measured(value, f"{value:.2f} times ({low:.2f} to {high:.2f}; {in_words(sure, '.2f')})", interval=sure)
+    return Measured(value, f"{value:.2f} times ({low:.2f} to {high:.2f}; {interval_text(sure, '.2f')})", interval=sure)
 
 
 def launches_slower() -> Measured:
@@ -57,7 +68,7 @@ def launches_slower_slow_queue() -> Measured:
 
 def _io_share(killer: str) -> Measured:
     value, sure = over(_users(), lambda users: 100 * io_share(users, FLASH + killer))
-    return Measured(value, f"{value:.0f} % of all launches' time ({in_words(sure, '.0f')})", interval=sure)
+    return Measured(value, f"{value:.0f} % of all launches' time ({interval_text(sure, '.0f')})", interval=sure)
 
 
 def io_share_minfree() -> Measured:
@@ -70,7 +81,7 @@ def io_share_when_full() -> Measured:
 
 def _storage(design: str) -> Measured:
     value, sure = over(_users(), times(design, NONE, *STORAGE))
-    return Measured(value, f"{value:.2f} times ({in_words(sure, '.2f')})", interval=sure)
+    return Measured(value, f"{value:.2f} times ({interval_text(sure, '.2f')})", interval=sure)
 
 
 def storage_accesses() -> Measured:
@@ -97,12 +108,12 @@ def _flash_accesses(users: Users, design: str) -> float:
 def below_original_1gb_on_phone() -> Measured:
     design = "nvm-cache 1 GiB" + WHEN_FULL
     value, sure = over(_users(), lambda users: _flash_accesses(users, design) / _flash_accesses(users, NONE))
-    return Measured(value, f"{value:.2f} times the bytes of flash without swap ({in_words(sure, '.2f')})", interval=sure)
+    return Measured(value, f"{value:.2f} times the bytes of flash without swap ({interval_text(sure, '.2f')})", interval=sure)
 
 
 def _cpu(killer: str) -> Measured:
     value, sure = over(_users(), lambda users: processor_ms(users, FLASH + killer) / processor_ms(users, NONE))
-    return Measured(value, f"{value:.2f} times ({in_words(sure, '.2f')})", interval=sure)
+    return Measured(value, f"{value:.2f} times ({interval_text(sure, '.2f')})", interval=sure)
 
 
 def processor_time() -> Measured:
@@ -115,8 +126,8 @@ def processor_time_when_full() -> Measured:
 
 def _faster(design: str, than: str, apps: tuple[str, ...] = MEASURED_APPS) -> Measured:
     gains = {app: 100 * (1 - ratio) for app, ratio in _ratios(_users(), design, than, apps).items()}
-    value, sure = over_items(gains)
-    text = f"{value:.1f} % ({min(gains.values()):.1f} to {max(gains.values()):.1f}; {in_words(sure)})"
+    value, sure = mean_over_items(gains)
+    text = f"{value:.1f} % ({min(gains.values()):.1f} to {max(gains.values()):.1f}; {interval_text(sure)})"
     return Measured(value, text, interval=sure, n=len(gains))
 
 
@@ -145,7 +156,7 @@ def _oom_kills(killer: str) -> Measured:
     design = FLASH + killer
     value, sure = over(_users(), lambda users: killed(users, design, "out-of-memory"))
     others = mean(_users(), design, "launches.kills") - value
-    return Measured(value, f"{value:.1f} kills by the kernel ({in_words(sure)}), {others:.1f} others", interval=sure)
+    return Measured(value, f"{value:.1f} kills by the kernel ({interval_text(sure)}), {others:.1f} others", interval=sure)
 
 
 def oom_kills() -> Measured:

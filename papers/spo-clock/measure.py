@@ -9,8 +9,8 @@ from itertools import product
 from pathlib import Path
 
 import swaplab
-from swaplab.analysis.papers import Measured, data_folder, document_of, given_traces, in_words
-from swaplab.analysis.papers_users import over_items
+from swaplab.analysis.papers import Measured, data_folder, document_of, given_traces, interval_text
+from swaplab.analysis.papers_users import mean_over_items
 from swaplab.core import experiment as experiments
 from swaplab.core.model import Row
 
@@ -76,9 +76,9 @@ def _means(gains: dict[str, list[float]]) -> dict[str, float]:
 
 def _mean_gain(over: str, points: Points | None = None, policy: str = "spo-clock") -> Measured:
     means = _means(_gains(over, policy, points))
-    mean, sure = over_items(means)
+    mean, sure = mean_over_items(means)
     each = ", ".join(f"{program} {value:+.1f}" for program, value in means.items())
-    return Measured(mean, f"{mean:+.1f} % ({in_words(sure, '+.1f')}; n = {len(means)}: {each})", interval=sure, n=len(means))
+    return Measured(mean, f"{mean:+.1f} % ({interval_text(sure, '+.1f')}; n = {len(means)}: {each})", interval=sure, n=len(means))
 
 
 def _gain_of_reading(traces: list[Path], first_touch: str, t0: int) -> dict[str, float]:
@@ -91,12 +91,12 @@ def _gain_of_reading(traces: list[Path], first_touch: str, t0: int) -> dict[str,
 def best_of_four_readings() -> Measured:
     """Against CLOCK, the reading with the highest mean on the bundled programs, on the others."""
     readings = list(product(FIRST_TOUCH, T0))
-    searched = {reading: over_items(_gain_of_reading(BUNDLED, *reading))[0] for reading in readings}
+    searched = {reading: mean_over_items(_gain_of_reading(BUNDLED, *reading))[0] for reading in readings}
     best = max(readings, key=lambda reading: searched[reading])
-    shown = {reading: over_items(_gain_of_reading(OTHERS, *reading)) for reading in readings}
+    shown = {reading: mean_over_items(_gain_of_reading(OTHERS, *reading)) for reading in readings}
     value, sure = shown[best]
     every = ", ".join(f"{touch} T0 {t0} {mean:+.1f}" for (touch, t0), (mean, _) in shown.items())
-    text = f"{value:+.1f} % with {best[0]}, T0 {best[1]} ({in_words(sure, '+.1f')}; all four: {every})"
+    text = f"{value:+.1f} % with {best[0]}, T0 {best[1]} ({interval_text(sure, '+.1f')}; all four: {every})"
     return Measured(value, text, interval=sure, n=len(OTHERS))
 
 

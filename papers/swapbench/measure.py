@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import polars as pl
-from swaplab.analysis.papers import Measured, in_words, ratio, rows_of
+from swaplab.analysis.papers import Measured, interval_text, ratio, rows_of
 from swaplab.analysis.papers_users import Users, over, users_of
 from swaplab.core import experiment as experiments
 from swaplab.core.model import LaunchFigures, Row
@@ -109,7 +109,7 @@ def _switches() -> Users:
 
 def _switch_ratio(scheme: str, than: str) -> Measured:
     value, sure = over(_switches(), lambda users: _resume_ms(users, SCHEMES[scheme]) / _resume_ms(users, SCHEMES[than]))
-    text = f"{value:.3f} times ({_switch(scheme):.0f} for {_switch(than):.0f} ms; {in_words(sure, '.3f')})"
+    text = f"{value:.3f} times ({_switch(scheme):.0f} for {_switch(than):.0f} ms; {interval_text(sure, '.3f')})"
     return Measured(value, text, interval=sure)
 
 

@@ -50,7 +50,7 @@ def test_after_a_fault_in_the_journal_all_changes_are_undone(tmp_path, monkeypat
             wrong.append(f"{fault}: {violation}")
         if fault.kills:
             failures = journal.repair(lambda line: None)
-            if failures or journal.left_behind():
+            if failures or journal.orphaned_journals():
                 wrong.append(f"{fault}: not repaired: {failures}")
         if (after := machine_state()) != before:
             wrong.append(f"{fault}: {[key for key in before if after[key] != before[key]]} differ")

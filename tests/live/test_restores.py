@@ -97,7 +97,7 @@ def test_kill_9_in_any_step_is_repaired(before, hit):
         assert hit("ramdisk", step, str(int(signal.SIGKILL))) == (-signal.SIGKILL, "")
         crashed, lines = machine_state(), []
         assert journal.repair(lines.append, dry_run=True) == [] and lines and machine_state() == crashed, step
-        assert journal.repair(lines.append) == [] and journal.left_behind() == [], step
+        assert journal.repair(lines.append) == [] and journal.orphaned_journals() == [], step
         assert machine_state() == before, step
 
 

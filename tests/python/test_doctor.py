@@ -77,7 +77,7 @@ def test_a_step_is_undone_in_reverse_also_on_an_error(state, tmp_path):
         assert knob.read_text() == "20"
         raise RuntimeError
     assert knob.read_text() == "60"
-    assert journal.left_behind() == []
+    assert journal.orphaned_journals() == []
 
 
 def test_a_dry_run_prints_every_change_and_makes_none(state, tmp_path):
@@ -116,4 +116,4 @@ def test_repair_undoes_the_changes_of_a_crashed_run(state, tmp_path: Path, numbe
     assert (tmp_path / "made").exists() == killed
     assert journal.repair(lambda line: None) == []
     assert not (tmp_path / "made").exists() and knob.read_text() == "60"
-    assert journal.left_behind() == []
+    assert journal.orphaned_journals() == []

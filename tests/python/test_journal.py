@@ -42,7 +42,7 @@ def test_a_full_disk_leaves_no_change_to_the_machine(state: Path, tmp_path: Path
     try:
         with pytest.raises(OSError, match="No space left"), journal.Machine().opened() as machine:
             change(machine, tmp_path / "made", 100)
-        assert list(tmp_path.glob("made*")) == [] and journal.left_behind() == [] and list(state.glob("*.journal")) == []
+        assert list(tmp_path.glob("made*")) == [] and journal.orphaned_journals() == [] and list(state.glob("*.journal")) == []
     finally:
         subprocess.run(["umount", state], check=True)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from swaplab.worlds.apps import App, Step
-from swaplab.worlds.channel import Gone
+from swaplab.worlds.channel import AppEnded
 from swaplab.worlds.kernel.killer import Kill, full_avg10, stalled_us
 from swaplab.worlds.kernel.process import Process, User
 from swaplab.worlds.kernel.protocol import ROOM, Stage
@@ -77,7 +77,7 @@ class Launched(Program):
         self.start("kill -KILL $$" if self.launches == 1 else "exec sleep 60")
         if self.launches == 1:
             time.sleep(0.05)
-            raise Gone("its process ended")
+            raise AppEnded("its process ended")
         return 0.5
 
 

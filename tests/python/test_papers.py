@@ -19,7 +19,7 @@ from command import load_script
 from swaplab import BadInput, _core, report
 from swaplab.analysis import ablation, papers, papers_in_vm, papers_published, papers_users, papers_verdict, sensitivity
 from swaplab.analysis.papers_users import IO, User
-from swaplab.analysis.sensitivity import Claimed, Wanted
+from swaplab.analysis.sensitivity import ClaimedConclusion, SensitivityFile
 from swaplab.core import experiment as experiments
 from swaplab.core.model import Experiment, Row, SeedRow, Spread
 from swaplab.core.statistics import Interval
@@ -50,7 +50,7 @@ def test_the_table_has_the_measured_verdicts(name: str) -> None:
 @pytest.mark.timeout(1200)
 def test_the_ablation_says_what_comes_out() -> None:
     text = (PAPERS / "ablation" / "README.md").read_text()
-    assert ablation.markdown(ablation.ablation(ablation.wanted_of())) in text
+    assert ablation.markdown(ablation.ablation(ablation.read_ablation())) in text
 
 
 @pytest.mark.papers
@@ -186,10 +186,10 @@ def test_a_conclusion_is_stated_only_if_it_holds_for_every_phone(monkeypatch: py
 
     base = experiments.build(machine={"base": "nexus-5"}, design=[{"swap": "none"}], workload={"launches": "large"}, run={"on": ["phone"]})
     monkeypatch.setattr(sensitivity, "base_experiment", lambda name, wanted, seeds=None: base)
-    wanted = sensitivity.wanted_of("a2s")
+    wanted = sensitivity.read_sensitivity("a2s")
     compared = [
-        Claimed(claim="gains", of="A2S", than="no swap", what="launches.resumes", more=True),
-        Claimed(claim="less", of="A2S", than="vanilla flash swap", what="paging.swap_out_bytes"),
+        ClaimedConclusion(claim="gains", of="A2S", than="no swap", what="launches.resumes", more=True),
+        ClaimedConclusion(claim="less", of="A2S", than="vanilla flash swap", what="paging.swap_out_bytes"),
     ]
     changed = wanted.model_copy(update={"parameter": wanted.parameter[:3], "conclusion": compared})
     found = sensitivity.sensitivity("a2s", changed, 1, run)
@@ -205,7 +205,7 @@ def test_a_phone_into_which_no_app_fits_is_named_in_the_table(monkeypatch: pytes
     """Its conclusions are not compared; other bad input still ends the run."""
     base = experiments.build(machine={"base": "nexus-5"}, design=[{"swap": "none"}], workload={"launches": "large"}, run={"on": ["phone"]})
     monkeypatch.setattr(sensitivity, "base_experiment", lambda name, wanted, seeds=None: base)
-    wanted = sensitivity.wanted_of("a2s")
+    wanted = sensitivity.read_sensitivity("a2s")
     changed = wanted.model_copy(update={"parameter": wanted.parameter[:1], "conclusion": wanted.conclusion[:1]})
 
     def run(point: Experiment) -> list[Row]:
@@ -225,7 +225,7 @@ def test_every_parameter_is_a_key_of_the_papers_experiment(name: str, parameters
     """Each end of each range is an experiment that the core takes, and differs from the phone as it
     is.
     """
-    wanted: Wanted = sensitivity.wanted_of(name)
+    wanted: SensitivityFile = sensitivity.read_sensitivity(name)
     base = sensitivity.base_experiment(name, wanted, 1)
     assert {design.name for design in base.design} == set(wanted.designs) and len(wanted.parameter) == parameters
     shipped = experiments.at(base, {})
@@ -236,7 +236,7 @@ def test_every_parameter_is_a_key_of_the_papers_experiment(name: str, parameters
 
 def test_a_sensitivity_names_what_is_wrong_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BadInput, match="no sensitivity of 'spo-clock'; expected one of: a2s android-15 dr-swap nvm-swap-cache swapbench"):
-        sensitivity.wanted_of("spo-clock")
+        sensitivity.read_sensitivity("spo-clock")
     place = tmp_path / "sensitivity.toml"
     head = 'preset = "a2s-large"\nseeds = 1\ndesigns = ["no swap", "typo"]\n'
     place.write_text(head + '[[conclusion]]\nclaim = "c"\nof = "A2S"\nthan = "no swap"\nwhat = "launches.kills"\n')
@@ -248,7 +248,7 @@ def test_a_sensitivity_names_what_is_wrong_with_it(tmp_path: Path, monkeypatch: 
 
 
 def test_each_switch_of_the_ablation_changes_its_keys_alone() -> None:
-    wanted = ablation.wanted_of()
+    wanted = ablation.read_ablation()
     phones = ablation.experiments_of(wanted, 1)
     assert list(phones) == [ablation.AS_SHIPPED, *(switch.name for switch in wanted.switch)]
     shipped = phones.pop(ablation.AS_SHIPPED)
@@ -274,7 +274,7 @@ def test_an_ablation_is_the_mean_over_users() -> None:
     waits, under A2S 800 of 1000.
     """
     users = [_user(100, 100, 2.0, 10), _user(300, 100, 4.0, 30)]
-    wanted = ablation.wanted_of().model_copy(update={"designs": ["no swap", "A2S"], "switch": []})
+    wanted = ablation.read_ablation().model_copy(update={"designs": ["no swap", "A2S"], "switch": []})
     found = ablation.ablation(wanted, 2, lambda experiment: users)
     a, b = found.effects
     assert (a.delay_ms, a.kills, a.swap_in_mb, b.delay_ms) == (300.0, 3.0, 20.0, 500.0)
@@ -294,7 +294,7 @@ def test_figures_of_users_are_worked_by_hand() -> None:
     second = [user.launches.with_columns(launch=pl.lit(2, pl.Int64), ready_ns=pl.lit(7_000_000, pl.Int64)) for user in users]
     twice = [User(user.rows, pl.concat([user.launches, later])) for user, later in zip(users, second, strict=True)]
     assert papers_users.medians_by_app(twice, "no swap") == {"x": 7.0}
-    assert papers_users.over_items({"p": 1.0, "q": 3.0})[0] == 2.0
+    assert papers_users.mean_over_items({"p": 1.0, "q": 3.0})[0] == 2.0
 
 
 def test_every_claim_has_a_measure_and_every_experiment_is_valid() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import documents as d
 import pytest
 from swaplab import BadInput, report
-from swaplab.analysis.plan import Asked, SizePoint, Target, answer, parse_prices, plan
+from swaplab.analysis.plan import SearchSpace, SizePoint, Target, answer, parse_prices, plan
 from swaplab.core.model import Document, Row
 
 FREE = {"dram": 1.0, "nvm": 0.0, "flash": 0.0, "sd-card": 0.0}
@@ -65,11 +65,11 @@ def test_the_answer_in_words() -> None:
 
 def test_every_scheme_with_an_area_can_be_planned() -> None:
     """The registry says which parameter is the size of a swap area, also for zswap and tiered."""
-    designs = Asked(["zram:algorithm=zstd", "zswap", "tiered", "flash"], ["128MiB"]).designs()
+    designs = SearchSpace(["zram:algorithm=zstd", "zswap", "tiered", "flash"], ["128MiB"]).designs()
     assert [one.swap for one in designs[:3]] == ["none", "zram:algorithm=zstd,size=128MiB", "zswap:size=128MiB"]
     assert "tiered 128MiB" in [one.name for one in designs]
     with pytest.raises(BadInput, match="no scheme whose size"):
-        Asked(["none"], ["1MiB"])
+        SearchSpace(["none"], ["1MiB"])
 
 
 def launched(times: dict[str, tuple[float, float]]) -> Document:

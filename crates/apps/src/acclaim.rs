@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_app_in_front_goes_last() {
+    fn pages_of_the_app_in_front_are_evicted_last() {
         let [mine, other, system] = [Owner::App(3), Owner::App(4), Owner::System];
         assert!(spares(&[mine], Some(3), 127, 32) && spares(&[other, mine], Some(3), 0, 32));
         assert!(!spares(&[mine], Some(3), 128, 32));

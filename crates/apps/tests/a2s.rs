@@ -29,7 +29,7 @@ fn decisions_are_those_of_the_plain_model() {
 }
 
 #[test]
-fn wide_thresholds_are_vanilla() {
+fn wide_thresholds_equal_vanilla_swap() {
     let history = History::default();
     let lvsp = Lvsp { t_reuse: f64::INFINITY, t_launched: 0, strict: false };
     for policy in [AppPolicy::None, AppPolicy::Ess, AppPolicy::Lvsp, AppPolicy::A2s] {

@@ -133,7 +133,7 @@ pub fn look(pid: u32, stats: &[u8]) -> std::result::Result<Account, String> {
     let mut counted: Vec<PageRange> =
         stats.get(PAGE..).unwrap_or(&[]).chunks_exact(16).map(|pair| word(pair)[0]..word(pair)[1]).filter(|run| !run.is_empty()).collect();
     counted.sort_unstable_by_key(|run| run.start);
-    let mut map = PageMap::open_of(&format!("/proc/{pid}/pagemap")).map_err(|e| e.to_string())?;
+    let mut map = PageMap::open_path(&format!("/proc/{pid}/pagemap")).map_err(|e| e.to_string())?;
     let statm = rustix::fs::open(format!("/proc/{pid}/statm"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(failed)?;
     let mut managed = 0;
     for run in &counted {

@@ -6,7 +6,7 @@
 use crate::kernel::pagemap::{PageMap, Run, Where};
 use crate::kernel::sparse::Sparse;
 use crate::kernel::PAGE;
-use crate::record::What;
+use crate::record::EventKind;
 use crate::spans::{addresses, Span};
 use crate::stats::{add, set};
 use crate::world::bit::*;
@@ -89,13 +89,13 @@ impl Census {
         }
         add(&world.stats.copied_pages, copied);
         add(&world.stats.direct_reads, reads.len());
-        reads.iter().for_each(|page| world.note(What::Read, *page..*page + 1));
+        reads.iter().for_each(|page| world.note(EventKind::Read, *page..*page + 1));
         if known != world.frames().resident_count() {
             forget_absent(world, pieces, stamp, *turn);
         }
         for (page, recorded) in arrivals.iter() {
             if !recorded {
-                world.note(What::Write, *page..*page + 1);
+                world.note(EventKind::Write, *page..*page + 1);
             }
             world.state[*page] |= KNOWN | REMEMBERED;
             world.frames().arrive(*page, stuck + kept_free, victims);

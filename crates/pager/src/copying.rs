@@ -12,7 +12,7 @@ use crate::kernel::memory::{self, Bytes};
 use crate::kernel::pagemap::{PageMap, Where};
 use crate::kernel::uffd::{Fault, Uffd, Watch};
 use crate::kernel::PAGE;
-use crate::record::What;
+use crate::record::EventKind;
 use crate::spans::{addresses, PageRange};
 use crate::stats::add;
 use crate::store::PageBytes;
@@ -88,7 +88,7 @@ impl CopyEvictor {
                         _ => self.drops.push(address..address + PAGE),
                     }
                     world.state[page] = world.state[page] & !CLEAN | OUT | SLOT;
-                    world.note(What::Evict, page..page + 1);
+                    world.note(EventKind::Evict, page..page + 1);
                     gone += 1;
                     written += moved as usize;
                 }
@@ -127,7 +127,7 @@ impl CopyEvictor {
             let _ = self.uffd.fill_zero(fault.address);
             return;
         }
-        world.note(if fault.write { What::Write } else { What::Read }, page..page + 1);
+        world.note(if fault.write { EventKind::Write } else { EventKind::Read }, page..page + 1);
         let World { backing, state, stats, .. } = world;
         let Backing::Copying(store) = backing else { unreachable!("a copying evictor for a copying store") };
         let op = if fault.write { Op::Write } else { Op::Read };
@@ -148,7 +148,7 @@ impl CopyEvictor {
         let page = fault.address / PAGE;
         if world.state[page] & CLEAN != 0 {
             world.state[page] &= !CLEAN;
-            world.note(What::Write, page..page + 1);
+            world.note(EventKind::Write, page..page + 1);
         }
         let _ = self.uffd.protect(fault.address..fault.address + PAGE, false);
     }

@@ -14,7 +14,7 @@ use crate::kernel::memory::{self, Bytes};
 use crate::kernel::pagemap::{PageMap, Where};
 use crate::kernel::uffd::{Uffd, Watch};
 use crate::kernel::PAGE;
-use crate::record::What;
+use crate::record::EventKind;
 use crate::spans::{addresses, Attributes, PageRange};
 use crate::stats::add;
 use crate::world::bit::*;
@@ -128,7 +128,7 @@ impl DirectEvictor {
         let mut gone = 0;
         for page in runs.iter().flat_map(|r| r.clone()) {
             world.state[page] = world.state[page] & !SEEN | OUT;
-            world.note(What::Evict, page..page + 1);
+            world.note(EventKind::Evict, page..page + 1);
             gone += 1;
         }
         self.runs = runs;
@@ -190,7 +190,7 @@ impl DirectEvictor {
         let mut gone = 0;
         for page in present.iter().filter(|(_, place)| *place == Where::Dram).flat_map(|(pages, _)| pages.clone()) {
             world.state[page] |= OUT;
-            world.note(What::Evict, page..page + 1);
+            world.note(EventKind::Evict, page..page + 1);
             if world.state[page] & KNOWN != 0 {
                 world.forget(page..page + 1);
             }

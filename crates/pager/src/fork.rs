@@ -5,11 +5,11 @@ use crate::kernel::memory;
 use crate::kernel::PAGE;
 use crate::stats::add;
 use crate::world::{Backing, Mode};
-use crate::{Held, Pager};
+use crate::{Pager, WorldGuard};
 
 /// The locked world, which the forking thread holds during the fork.
 pub struct ForkGuard<'a> {
-    world: Held<'a>,
+    world: WorldGuard<'a>,
 }
 
 static CHILD_STATS: crate::stats::Stats = crate::stats::Stats::new();

@@ -129,7 +129,7 @@ impl Frames {
     /// with its chunk.
     pub fn forget(&mut self, page: usize) {
         if let Some(id) = self.known(page) {
-            self.pages.vanish(id, !RESIDENT);
+            self.pages.forget_page(id, !RESIDENT);
             self.policy.as_dyn_mut().forget(id);
         }
     }

@@ -27,7 +27,7 @@ impl ManagedList {
     }
 
     /// A writer without a list, if there is no file.
-    pub fn nowhere() -> ManagedList {
+    pub fn without_file() -> ManagedList {
         ManagedList::new(1 << 36, &[])
     }
 

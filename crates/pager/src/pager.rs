@@ -13,20 +13,20 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The locked [`World`], for a thread of the program. Signals are blocked meanwhile, as a handler
 /// could try to take the same lock.
-pub struct Held<'a> {
+pub struct WorldGuard<'a> {
     world: MutexGuard<'a, World>,
     // Fields are dropped in order: signals are unblocked after the lock is released.
     _signals: signals::Blocked,
 }
 
-impl std::ops::Deref for Held<'_> {
+impl std::ops::Deref for WorldGuard<'_> {
     type Target = World;
     fn deref(&self) -> &World {
         &self.world
     }
 }
 
-impl std::ops::DerefMut for Held<'_> {
+impl std::ops::DerefMut for WorldGuard<'_> {
     fn deref_mut(&mut self) -> &mut World {
         &mut self.world
     }
@@ -45,15 +45,15 @@ pub struct Pager {
 impl Pager {
     /// Lock the managed memory, for a thread of the program. The caller must not write to managed
     /// memory while it holds the lock.
-    pub fn lock_world(&self) -> Held<'_> {
+    pub fn lock_world(&self) -> WorldGuard<'_> {
         let signals = signals::Blocked::all();
-        Held { world: self.shared.lock(), _signals: signals }
+        WorldGuard { world: self.shared.lock(), _signals: signals }
     }
 
     /// Whether [`run`](Pager::run) must be called before the program continues: it may fill more
     /// memory than the policy may hold.
-    pub fn outgrown(&self) -> bool {
-        !self.runs.load(Ordering::Relaxed) && self.lock_world().outgrown()
+    pub fn needs_pager_thread(&self) -> bool {
+        !self.runs.load(Ordering::Relaxed) && self.lock_world().needs_pager_thread()
     }
 
     /// Convert a range of addresses to page numbers, rounded outward. `None` if it is empty or
@@ -101,7 +101,7 @@ impl Pager {
     }
 
     /// Update the counters: wait at most two seconds for a census that starts after this call.
-    pub fn settle(&self) {
+    pub fn update_counters(&self) {
         if !self.runs.load(Ordering::Relaxed) {
             return self.count_without_a_thread();
         }
@@ -118,7 +118,7 @@ impl Pager {
     /// counters are not read.
     pub fn finish(&self) {
         if self.lock_world().mode == world::Mode::Paging {
-            self.settle();
+            self.update_counters();
             self.shared.stats.state.store(2, Ordering::Release);
         }
     }

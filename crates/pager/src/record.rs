@@ -10,8 +10,8 @@ use std::path::Path;
 /// An event of a run of pages. The letters are those of a trace's references and marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum What {
-    /// Written, and so in DRAM.
+pub enum EventKind {
+    /// Written, and therefore in DRAM.
     Write = b'W',
     /// Read in place, or swapped in by a read.
     Read = b'R',
@@ -21,9 +21,9 @@ pub enum What {
     Unmap = b'U',
 }
 
-impl What {
-    fn from_letter(letter: u8) -> Option<What> {
-        [What::Write, What::Read, What::Evict, What::Discard, What::Unmap].into_iter().find(|w| *w as u8 == letter)
+impl EventKind {
+    fn from_letter(letter: u8) -> Option<EventKind> {
+        [EventKind::Write, EventKind::Read, EventKind::Evict, EventKind::Discard, EventKind::Unmap].into_iter().find(|w| *w as u8 == letter)
     }
 }
 
@@ -46,7 +46,7 @@ impl Record {
     }
 
     /// Append an event to the buffer.
-    pub fn note(&mut self, what: What, pages: PageRange) {
+    pub fn note(&mut self, what: EventKind, pages: PageRange) {
         let first = pages.start as u64;
         match self.buffer.last_mut() {
             // The pages continue the last event's run.
@@ -73,11 +73,11 @@ impl Record {
 
 /// Parse a record into events: their kind, the number of the first page, the number of pages. Stops
 /// at an incomplete or unknown event.
-pub fn read(bytes: &[u8]) -> impl Iterator<Item = (What, u64, u64)> + '_ {
+pub fn read(bytes: &[u8]) -> impl Iterator<Item = (EventKind, u64, u64)> + '_ {
     let word = |b: &[u8]| u64::from_le_bytes(b.try_into().expect("eight bytes"));
     bytes.chunks_exact(16).map_while(move |event| {
         let (head, count) = (word(&event[..8]), word(&event[8..]));
-        What::from_letter((head >> PAGE_BITS) as u8).map(|what| (what, head << 8 >> 8, count))
+        EventKind::from_letter((head >> PAGE_BITS) as u8).map(|what| (what, head << 8 >> 8, count))
     })
 }
 
@@ -89,15 +89,19 @@ mod tests {
     fn contiguous_pages_are_one_event_and_an_incomplete_event_ends_the_record() {
         let path = std::env::temp_dir().join(format!("swaplab-record-{}", std::process::id()));
         let mut record = Record::create(&path).unwrap();
-        for (what, pages) in
-            [(What::Write, 7..8), (What::Write, 8..10), (What::Evict, 10..11), (What::Write, 16..17), (What::Write, 16..17)]
-        {
+        for (what, pages) in [
+            (EventKind::Write, 7..8),
+            (EventKind::Write, 8..10),
+            (EventKind::Evict, 10..11),
+            (EventKind::Write, 16..17),
+            (EventKind::Write, 16..17),
+        ] {
             record.note(what, pages);
         }
         record.flush();
         let bytes = std::fs::read(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
-        let events = [(What::Write, 7, 3), (What::Evict, 10, 1), (What::Write, 16, 1), (What::Write, 16, 1)];
+        let events = [(EventKind::Write, 7, 3), (EventKind::Evict, 10, 1), (EventKind::Write, 16, 1), (EventKind::Write, 16, 1)];
         assert_eq!(read(&bytes).collect::<Vec<_>>(), events);
         assert_eq!(read(&bytes[..40]).collect::<Vec<_>>(), events[..2]);
     }

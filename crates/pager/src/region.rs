@@ -67,7 +67,7 @@ impl Region {
 
     /// The counters, up to date.
     pub fn stats(&self) -> &Stats {
-        self.pager.settle();
+        self.pager.update_counters();
         self.stats
     }
 

@@ -4,7 +4,7 @@
 use crate::evict::DirectEvictor;
 use crate::kernel::pagemap::Where;
 use crate::kernel::PAGE;
-use crate::record::What;
+use crate::record::EventKind;
 use crate::spans::{addresses, Attributes, PageRange};
 use crate::stats::add;
 use crate::world::bit::*;
@@ -77,7 +77,7 @@ impl DirectEvictor {
             }
             for &page in &in_dram {
                 world.state[page] |= OUT;
-                world.note(What::Evict, page..page + 1);
+                world.note(EventKind::Evict, page..page + 1);
                 if world.state[page] & KNOWN != 0 {
                     world.forget(page..page + 1);
                 }

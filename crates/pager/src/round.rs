@@ -3,8 +3,8 @@
 use crate::account;
 use crate::gate;
 use crate::kernel::PAGE;
-use crate::rest::cpu_time;
 use crate::shared::Shared;
+use crate::sleep::cpu_time;
 use crate::stats::{add, set};
 use crate::thread::{faults, Evictor, PagerThread, Seen};
 use crate::world::bit::PAGED;
@@ -73,7 +73,7 @@ impl PagerThread {
                 Err(_) => self.seen.dram,
             }
         };
-        if self.rest.overslept() {
+        if self.sleep.overslept() {
             shared.stats.late_peak_bytes.fetch_max((dram.saturating_sub(self.budget) * PAGE) as u64, Ordering::Relaxed);
         }
         // Pages that arrived while the writers were being stopped raise the surge at once; without

@@ -147,7 +147,7 @@ impl Spans {
 
     /// Stop publishing the managed ranges: in a forked child, the list belongs to the parent.
     pub fn hide(&mut self) {
-        self.managed_list = ManagedList::nowhere();
+        self.managed_list = ManagedList::without_file();
     }
 
     /// Find `pages` contiguous free pages at a multiple of `align` pages: next fit, then first fit.
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn find_free_searches_only_the_reserved_range() {
-        let mut spans = Spans::new(64, 16..48, ManagedList::nowhere());
+        let mut spans = Spans::new(64, 16..48, ManagedList::without_file());
         assert_eq!((spans.find_free(32, 16), spans.find_free(33, 1)), (Some(16..48), None));
         spans.set(16..20, managed(READ_WRITE, false));
         spans.set(2..6, managed(READ_WRITE, false));
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn managed_and_fillable_pages_are_counted() {
-        let mut spans = Spans::new(64, 16..48, ManagedList::nowhere());
+        let mut spans = Spans::new(64, 16..48, ManagedList::without_file());
         let counts = |spans: &Spans| (spans.managed(), spans.fillable());
         spans.set(16..20, managed(READ_WRITE, false));
         assert_eq!(counts(&spans), (4, 4));

@@ -11,9 +11,9 @@ use crate::kernel::sparse::Sparse;
 use crate::kernel::uffd::{self, Uffd};
 use crate::kernel::{Missing, PAGE, TMPFS};
 use crate::record::Record;
-use crate::rest::Rest;
 use crate::shared::Shared;
 use crate::signals;
+use crate::sleep::Sleep;
 use crate::spawn::{Answer, Thread};
 use crate::stats::{set, Stats};
 use crate::store::{DirectFile, Media, NvmFile, Store};
@@ -93,7 +93,7 @@ impl Pager {
     /// failure, later calls do nothing.
     pub fn run(&self) -> Result<(), Missing> {
         let mut running = self.thread.lock().unwrap_or_else(|e| e.into_inner());
-        if !self.lock_world().unpaged() {
+        if !self.lock_world().can_start_thread() {
             return Ok(());
         }
         // The thread opens its files itself, in its own descriptor table, and reports whether that
@@ -123,7 +123,7 @@ impl Pager {
                 self.runs.store(true, Ordering::Relaxed);
                 *running = Some(thread);
                 drop(running);
-                self.settle();
+                self.update_counters();
                 Ok(())
             }
         }
@@ -199,7 +199,7 @@ fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
         waiting: VecDeque::new(),
         seen,
         surge: budget / 8,
-        rest: Rest::begin(0),
+        sleep: Sleep::begin(0),
         scattered: false,
         full: false,
     })

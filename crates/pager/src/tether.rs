@@ -33,7 +33,7 @@ impl Tethers {
 
     /// Make a tether for the next fork if there is none, and thaw the slots once no descendant maps
     /// a tether.
-    pub fn tend(&mut self, world: &mut World) {
+    pub fn renew(&mut self, world: &mut World) {
         if !matches!(world.backing, Backing::Direct { .. }) {
             return;
         }
@@ -85,7 +85,7 @@ impl World {
             for home in std::mem::take(&mut homes.frozen) {
                 let at = *mirror + (home as usize - 1) * CHUNK * PAGE;
                 // SAFETY: no process maps this home any more.
-                let _ = unsafe { memory::punch(at..at + CHUNK * PAGE) };
+                let _ = unsafe { memory::punch_hole(at..at + CHUNK * PAGE) };
                 homes.free.push(home);
             }
         }

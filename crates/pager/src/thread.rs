@@ -9,8 +9,8 @@ use crate::gate;
 use crate::kernel::pagemap::PageMap;
 use crate::kernel::uffd::{Fault, Uffd};
 use crate::kernel::PAGE;
-use crate::rest::Rest;
 use crate::shared::Shared;
+use crate::sleep::Sleep;
 use crate::stats::set;
 use crate::tether::Tethers;
 use crate::world::bit::PAGED;
@@ -42,7 +42,7 @@ pub struct PagerThread {
     /// Faults that were read and not resolved yet, the oldest first.
     pub waiting: VecDeque<Fault>,
     pub seen: Seen,
-    pub rest: Rest,
+    pub sleep: Sleep,
     /// Whether the last round had victims in memory that is mapped from the file.
     pub scattered: bool,
     /// Decaying maximum of the pages by which recent rounds exceeded their trigger.
@@ -73,7 +73,7 @@ impl PagerThread {
         while !shared.stop.load(Ordering::Acquire) {
             if let Some(mut world) = shared.lock_soon() {
                 self.watch_threads(&mut world);
-                self.tethers.tend(&mut world);
+                self.tethers.renew(&mut world);
                 if let Some(record) = &mut world.record {
                     record.flush();
                 }
@@ -116,7 +116,7 @@ impl PagerThread {
     fn serve(&mut self, shared: &Shared, nap: u64) {
         self.read_faults();
         if self.waiting.is_empty() {
-            self.rest = Rest::begin(nap);
+            self.sleep = Sleep::begin(nap);
             self.uffd().wait(nap);
             self.read_faults();
         }

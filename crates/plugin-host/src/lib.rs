@@ -31,7 +31,7 @@ pub fn load(key: &FileKey) -> Result<PolicySpec> {
     // SAFETY: the pointer is null or points to a constant of a library that is never unloaded.
     // `tables` reads the version first.
     let tables = unsafe { tables(place, exported) }?;
-    of_tables(key, tables)
+    policy_in_tables(key, tables)
 }
 
 /// The policies that a library exports. Refuses another version of the interface.
@@ -60,7 +60,7 @@ unsafe fn tables(place: &str, exported: *const abi::Exports) -> Result<&'static 
     })
 }
 
-fn of_tables(key: &FileKey, tables: &'static [PolicyTable]) -> Result<PolicySpec> {
+fn policy_in_tables(key: &FileKey, tables: &'static [PolicyTable]) -> Result<PolicySpec> {
     let names = tables.iter().map(|table| text(&key.file, "the key of a policy", table.key)).collect::<Result<Vec<&str>>>()?;
     let Some(table) = names.iter().position(|name| *name == key.name).map(|at| &tables[at]) else {
         return Err(match key.name.as_str() {

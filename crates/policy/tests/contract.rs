@@ -25,7 +25,7 @@ fn op() -> impl Strategy<Value = Op> {
 
 /// Typical sequences of references: repeated references to a few pages, a run of consecutive pages,
 /// or random pages.
-fn stretch() -> impl Strategy<Value = Vec<PageId>> {
+fn page_run() -> impl Strategy<Value = Vec<PageId>> {
     prop_oneof![
         (0..PAGES - 3, prop::collection::vec(0..3u32, 1..12)).prop_map(|(base, v)| v.into_iter().map(|p| base + p).collect()),
         (0..PAGES, 1..2 * PAGES).prop_map(|(base, n)| (base..base + n).map(|p| p % PAGES).collect()),
@@ -34,12 +34,12 @@ fn stretch() -> impl Strategy<Value = Vec<PageId>> {
 }
 
 fn trace() -> impl Strategy<Value = Vec<PageId>> {
-    prop::collection::vec(stretch(), 1..16).prop_map(|stretches| stretches.concat())
+    prop::collection::vec(page_run(), 1..16).prop_map(|stretches| stretches.concat())
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let other = prop_oneof![4 => (0..PAGES).prop_map(Step::Forget), 1 => (FEW..MANY).prop_map(Step::Resize)];
-    let references = (stretch(), op()).prop_map(|(pages, op)| pages.into_iter().map(|p| Step::Access(p, op)).collect::<Vec<_>>());
+    let references = (page_run(), op()).prop_map(|(pages, op)| pages.into_iter().map(|p| Step::Access(p, op)).collect::<Vec<_>>());
     prop::collection::vec(prop_oneof![3 => references, 1 => other.prop_map(|step| vec![step])], 1..30).prop_map(|s| s.concat())
 }
 
@@ -109,7 +109,7 @@ proptest! {
     }
 
     #[test]
-    fn what_lru_holds_it_holds_with_more_memory(trace in trace(), frames in FEW..MANY) {
+    fn lru_with_more_memory_holds_all_that_it_holds_with_less(trace in trace(), frames in FEW..MANY) {
         let [mut small, mut large] = [frames, frames + 1].map(|frames| Plain::new("lru", PAGES as usize, frames));
         for page in trace {
             small.faults(&[page]);

@@ -45,8 +45,8 @@ fn cflru_takes_a_clean_page_of_the_window_first() {
 
 #[test]
 fn clock_dwf_lets_written_pages_fall_back_before_they_go() {
-    // Four frames, two of them for written pages. A B written; C makes A fall back, d enters the
-    // others: A leaves for e.
+    // Four frames, two of them for written pages. A and B are written. C makes A fall back, and d
+    // enters the other ring: A is evicted for e.
     assert_eq!(victims("clock-dwf", 4, "ABCde"), [0]);
     // A was written again: a turn passes over it (1 write), so B falls back.
     assert_eq!(victims("clock-dwf", 4, "ABACde"), [1]);
@@ -54,27 +54,27 @@ fn clock_dwf_lets_written_pages_fall_back_before_they_go() {
 
 #[test]
 fn cost_clock_gives_a_page_seen_in_use_a_larger_credit() {
-    // As greedy-dual above while nothing is referenced again.
+    // As with greedy-dual above while nothing is referenced again.
     assert_eq!(victims("cost-clock", 2, "Abcdefghi"), [1, 2, 3, 4, 5, 6, 0]);
-    // A was used: when its 48 are spent it gets twice 48, and h goes in its place.
+    // A was used: when its credit of 48 is spent it gets twice 48, and h is evicted in its place.
     assert_eq!(victims("cost-clock", 2, "AAbcdefghi"), [1, 2, 3, 4, 5, 6, 7]);
-    // a returns while it is remembered (one page, half of memory) and gets twice 8 at floor 8; d,
-    // at 16, gets once 8: equal, and the page that was seen less goes.
+    // a returns while it has a ghost entry (there is one, half of memory) and gets twice 8 at floor
+    // 8. d, at 16, gets once 8. Of equal credits the page with fewer uses is evicted.
     assert_eq!(victims("cost-clock", 2, "abcade"), [0, 1, 2, 3]);
     assert_eq!(victims("cost-clock:history=0", 2, "abcade"), [0, 1, 2, 0]);
 }
 
 #[test]
 fn opt_greedy_weighs_cost_against_the_way_to_the_next_use() {
-    // Two frames, at c: keeping A saves 48 us over 4 references, b 8 us over 1, so b goes, then c,
-    // which nobody needs again. `opt` drops A, which is needed last.
+    // Two frames, at c: keeping A saves 48 us over 4 references, keeping b 8 us over 1, so b is
+    // evicted, then c, which is never referenced again. `opt` evicts A, which is needed last.
     assert_eq!(victims("opt-greedy", 2, "AbcbbbA"), [1, 2]);
     assert_eq!(victims("opt", 2, "AbcbbbA")[0], 0);
 }
 
 proptest! {
     #[test]
-    fn with_one_cost_they_are_what_they_extend(trace in prop::collection::vec(0u32..12, 0..300), frames in 1usize..10) {
+    fn with_equal_costs_they_evict_as_the_policies_that_they_extend(trace in prop::collection::vec(0u32..12, 0..300), frames in 1usize..10) {
         let trace: Vec<PageId> = trace.into_iter().map(anonymous).collect();
         for (ours, plain) in [("greedy-dual", "lru"), ("cflru", "lru"), ("clock-dwf", "clock"), ("cost-clock:levels=1", "clock"), ("opt-greedy", "opt")] {
             let faults = |policy| Plain::with_future(policy, 36, frames, &trace).faults(&trace);

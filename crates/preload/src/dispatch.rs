@@ -55,11 +55,11 @@ const SIGSYS_BIT: u64 = 1 << (libc::SIGSYS - 1);
 const SET_BYTES: usize = 8;
 
 /// The program's own action for SIGSYS, which seccomp also sends.
-pub struct Wanted(pub UnsafeCell<Action>);
+pub struct ActionCell(pub UnsafeCell<Action>);
 // SAFETY: written by `sigaction`, which programs do not call from two threads at once for the same
 // signal; read in the handler.
-unsafe impl Sync for Wanted {}
-pub static WANTED: Wanted = Wanted(UnsafeCell::new(ACTION));
+unsafe impl Sync for ActionCell {}
+pub static PROGRAM_ACTION: ActionCell = ActionCell(UnsafeCell::new(ACTION));
 
 /// Set a signal's action by the C library's `sigaction`, which supplies the code that a handler
 /// returns to. Returns whether it succeeded.
@@ -83,7 +83,7 @@ unsafe extern "C" fn on_call(signal: c_int, info: *mut libc::siginfo_t, context:
     // SAFETY: the kernel passes a handler valid arguments.
     unsafe {
         if (*info).si_code != USER_DISPATCH {
-            let wanted = *WANTED.0.get();
+            let wanted = *PROGRAM_ACTION.0.get();
             match wanted.handler {
                 libc::SIG_DFL => libc::abort(),
                 libc::SIG_IGN => (),
@@ -185,9 +185,9 @@ unsafe fn own_sigaction(signal: c_int, new: *const Action, old: *mut Action) -> 
     // SAFETY: guaranteed by the caller.
     unsafe {
         if signal == libc::SIGSYS {
-            let before = *WANTED.0.get();
+            let before = *PROGRAM_ACTION.0.get();
             if !new.is_null() {
-                *WANTED.0.get() = *new;
+                *PROGRAM_ACTION.0.get() = *new;
             }
             if !old.is_null() {
                 *old = before;

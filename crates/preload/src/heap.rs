@@ -36,7 +36,7 @@ fn refused(size: size_t) -> bool {
 }
 
 /// Set errno to ENOMEM if `pointer` is null; returns `pointer`.
-fn or_enomem(pointer: *mut c_void) -> *mut c_void {
+fn set_enomem_if_null(pointer: *mut c_void) -> *mut c_void {
     if pointer.is_null() {
         crate::raw::failed(libc::ENOMEM);
     }
@@ -49,10 +49,10 @@ fn or_enomem(pointer: *mut c_void) -> *mut c_void {
 pub unsafe extern "C" fn malloc(size: size_t) -> *mut c_void {
     if ready() {
         if refused(size) {
-            return or_enomem(std::ptr::null_mut());
+            return set_enomem_if_null(std::ptr::null_mut());
         }
         // SAFETY: an allocation has no precondition.
-        return or_enomem(unsafe { mi::mi_malloc(size) });
+        return set_enomem_if_null(unsafe { mi::mi_malloc(size) });
     }
     OWN.c_memalign(MALLOC_ALIGN, size).cast()
 }
@@ -63,12 +63,12 @@ pub unsafe extern "C" fn malloc(size: size_t) -> *mut c_void {
 pub unsafe extern "C" fn calloc(count: size_t, size: size_t) -> *mut c_void {
     if ready() {
         if refused(count.saturating_mul(size)) {
-            return or_enomem(std::ptr::null_mut());
+            return set_enomem_if_null(std::ptr::null_mut());
         }
         // SAFETY: an allocation has no precondition.
-        return or_enomem(unsafe { mi::mi_calloc(count, size) });
+        return set_enomem_if_null(unsafe { mi::mi_calloc(count, size) });
     }
-    let Some(bytes) = count.checked_mul(size) else { return or_enomem(std::ptr::null_mut()) };
+    let Some(bytes) = count.checked_mul(size) else { return set_enomem_if_null(std::ptr::null_mut()) };
     let pointer = OWN.c_memalign(MALLOC_ALIGN, bytes);
     if !pointer.is_null() {
         // SAFETY: just allocated with this size.
@@ -106,10 +106,10 @@ pub unsafe extern "C" fn realloc(pointer: *mut c_void, size: size_t) -> *mut c_v
     // SAFETY: the caller guarantees a block of this heap, and it is not from `OWN`, so it is
     // mimalloc's.
     if refused(size) && size > unsafe { mi::mi_usable_size(pointer) } {
-        return or_enomem(std::ptr::null_mut());
+        return set_enomem_if_null(std::ptr::null_mut());
     }
     // SAFETY: as above.
-    or_enomem(unsafe { mi::mi_realloc(pointer, size) })
+    set_enomem_if_null(unsafe { mi::mi_realloc(pointer, size) })
 }
 
 /// # Safety
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn reallocarray(pointer: *mut c_void, count: size_t, size:
     match count.checked_mul(size) {
         // SAFETY: guaranteed by the caller.
         Some(bytes) => unsafe { realloc(pointer, bytes) },
-        None => or_enomem(std::ptr::null_mut()),
+        None => set_enomem_if_null(std::ptr::null_mut()),
     }
 }
 
@@ -143,7 +143,7 @@ pub unsafe extern "C" fn free(pointer: *mut c_void) {
 pub unsafe extern "C" fn memalign(align: size_t, size: size_t) -> *mut c_void {
     if ready() {
         // SAFETY: an allocation has no precondition.
-        return or_enomem(unsafe { mi::mi_malloc_aligned(size, align.next_power_of_two()) });
+        return set_enomem_if_null(unsafe { mi::mi_malloc_aligned(size, align.next_power_of_two()) });
     }
     OWN.c_memalign(align.next_power_of_two(), size).cast()
 }
@@ -189,7 +189,7 @@ pub unsafe extern "C" fn pvalloc(size: size_t) -> *mut c_void {
     match size.checked_next_multiple_of(swaplab_pager::kernel::PAGE) {
         // SAFETY: an allocation has no precondition.
         Some(size) => unsafe { memalign(swaplab_pager::kernel::PAGE, size) },
-        None => or_enomem(std::ptr::null_mut()),
+        None => set_enomem_if_null(std::ptr::null_mut()),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::state::{pager, run_late};
 use libc::{c_char, c_int, c_uint, c_void, iovec, mode_t};
 
 /// Remove `O_DIRECT` from the flags of an open file, in a managed program.
-pub fn unpinned(flags: c_int) -> c_int {
+pub fn without_direct_flag(flags: c_int) -> c_int {
     if pager().is_some() {
         flags & !libc::O_DIRECT
     } else {
@@ -28,7 +28,7 @@ macro_rules! opens {
             let function = next!($text, unsafe extern "C" fn($($kind,)+ c_int $(, $mode_kind)?) -> c_int);
             run_late(); // starts the pager thread, if it is due
             // SAFETY: guaranteed by the caller.
-            unsafe { function($($before,)+ unpinned(flags) $(, $mode)?) }
+            unsafe { function($($before,)+ without_direct_flag(flags) $(, $mode)?) }
         }
     )*};
 }
@@ -54,7 +54,7 @@ macro_rules! controls {
         pub unsafe extern "C" fn $name(file: c_int, command: c_int, value: usize) -> c_int {
             let function = next!($text, unsafe extern "C" fn(c_int, c_int, usize) -> c_int);
             // SAFETY: guaranteed by the caller.
-            unsafe { function(file, command, unpinned_value(command, value)) }
+            unsafe { function(file, command, fcntl_value_without_direct_flag(command, value)) }
         }
     )*};
 }
@@ -65,9 +65,9 @@ controls! {
 }
 
 /// The third argument of `fcntl`, without `O_DIRECT` if the command sets flags.
-pub fn unpinned_value(command: c_int, value: usize) -> usize {
+pub fn fcntl_value_without_direct_flag(command: c_int, value: usize) -> usize {
     if command == libc::F_SETFL {
-        unpinned(value as c_int) as usize
+        without_direct_flag(value as c_int) as usize
     } else {
         value
     }

@@ -1,7 +1,7 @@
 //! Interposes functions for signals and threads while system calls are dispatched: no handler and
 //! no mask may block SIGSYS, and dispatch is switched on in each new thread.
 
-use crate::dispatch::{Action, ACTION, WANTED};
+use crate::dispatch::{Action, ACTION, PROGRAM_ACTION};
 use crate::selector::{is_on, switch_on};
 use libc::{c_int, c_void, pthread_attr_t, pthread_t, sigset_t};
 use std::sync::atomic::Ordering;
@@ -18,9 +18,9 @@ pub unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, o
     // SAFETY: guaranteed by the caller.
     unsafe {
         if signal == libc::SIGSYS {
-            let before = *WANTED.0.get();
+            let before = *PROGRAM_ACTION.0.get();
             if !new.is_null() {
-                *WANTED.0.get() = Action { handler: (*new).sa_sigaction, flags: (*new).sa_flags as usize, ..ACTION };
+                *PROGRAM_ACTION.0.get() = Action { handler: (*new).sa_sigaction, flags: (*new).sa_flags as usize, ..ACTION };
             }
             if !old.is_null() {
                 *old = std::mem::zeroed();
@@ -46,8 +46,8 @@ macro_rules! handlers {
         #[no_mangle]
         pub unsafe extern "C" fn $name(signal: c_int, handler: usize) -> usize {
             if signal == libc::SIGSYS && is_on() {
-                // SAFETY: as for `WANTED` in `sigaction`.
-                let before = unsafe { WANTED.0.get().replace(Action { handler, flags: $flags as usize, ..ACTION }) };
+                // SAFETY: as for `PROGRAM_ACTION` in `sigaction`.
+                let before = unsafe { PROGRAM_ACTION.0.get().replace(Action { handler, flags: $flags as usize, ..ACTION }) };
                 return before.handler;
             }
             let function = next!($text, unsafe extern "C" fn(c_int, usize) -> usize);

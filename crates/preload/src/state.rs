@@ -47,7 +47,7 @@ pub static OWN_ALLOCATOR: AtomicBool = AtomicBool::new(false);
 /// Start the pager thread, if the program has outgrown its allowance. Called after memory was
 /// mapped.
 pub fn run_if_outgrown(pager: &Pager) {
-    if pager.outgrown() && !OWN_ALLOCATOR.load(Ordering::Relaxed) {
+    if pager.needs_pager_thread() && !OWN_ALLOCATOR.load(Ordering::Relaxed) {
         run(pager);
     }
 }
@@ -62,7 +62,7 @@ fn outside_allocator() -> Option<&'static Pager> {
 /// file.
 #[inline]
 pub fn run_late() {
-    outside_allocator().filter(|pager| pager.outgrown()).into_iter().for_each(run);
+    outside_allocator().filter(|pager| pager.needs_pager_thread()).into_iter().for_each(run);
 }
 
 /// Start the pager thread of a program with [`OWN_ALLOCATOR`] before it starts its first thread. A
@@ -73,7 +73,7 @@ pub fn run_before_a_thread() {
 
 /// Start the pager thread, if it does not run yet.
 pub fn run(pager: &Pager) {
-    if !pager.lock_world().unpaged() {
+    if !pager.lock_world().can_start_thread() {
         return;
     }
     // Do not wait for a start in progress: it may be this thread's own, as the C library calls the

@@ -6,11 +6,11 @@ use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::path::PathBuf;
-use swaplab_pager::record::{self, What};
+use swaplab_pager::record::{self, EventKind};
 use swaplab_pager::stats::Stats;
 use swaplab_pager::{parse_scheme, Place};
 use swaplab_policy::PolicySpec;
-use swaplab_trace::{Codec, FilePage, Kind, Known, Mark, Range, TraceBuilder};
+use swaplab_trace::{ClassAndFile, Codec, FilePage, Kind, Mark, Range, TraceBuilder};
 use swaplab_vocab::{BadInput, Class, Op, PAGE_SIZE};
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -69,24 +69,24 @@ fn pager_trace(processes: Vec<(String, PathBuf)>, provenance: BTreeMap<String, S
             for (event, first, pages) in record::read(&bytes) {
                 let range = Range { app, first, pages };
                 let op = match event {
-                    What::Write => Op::Write,
-                    What::Read => Op::Read,
-                    What::Evict => {
+                    EventKind::Write => Op::Write,
+                    EventKind::Read => Op::Read,
+                    EventKind::Evict => {
                         builder.mark(Mark::Evict(range))?;
                         continue;
                     }
-                    What::Discard => {
+                    EventKind::Discard => {
                         builder.mark(Mark::Discard(range))?;
                         continue;
                     }
-                    What::Unmap => {
+                    EventKind::Unmap => {
                         builder.mark(Mark::Unmap(range))?;
                         continue;
                     }
                 };
                 references += pages;
                 for page in first..first + pages {
-                    let known = Known { class: Class::Anonymous, file_page: FilePage::default() };
+                    let known = ClassAndFile { class: Class::Anonymous, file_page: FilePage::default() };
                     let _ = builder.access_as(app, page, op, known)?;
                 }
             }

@@ -22,9 +22,9 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Load the policy that `key` names from its file.
 pub fn load(key: &FileKey) -> Result<PolicySpec> {
     Python::attach(|py| {
-        let module = py.import(MODULE).map_err(|e| wrong(py, &key.file, &e))?;
+        let module = py.import(MODULE).map_err(|e| policy_error(py, &key.file, &e))?;
         let classes: Vec<(String, Py<PyAny>)> =
-            module.call_method1("read", (&key.file,)).and_then(|answer| answer.extract()).map_err(|e| wrong(py, &key.file, &e))?;
+            module.call_method1("read", (&key.file,)).and_then(|answer| answer.extract()).map_err(|e| policy_error(py, &key.file, &e))?;
         let names: Vec<&str> = classes.iter().map(|(name, _)| name.as_str()).collect();
         let Some((_, class)) = classes.iter().find(|(name, _)| *name == key.name) else {
             return Err(match key.name.as_str() {
@@ -34,7 +34,7 @@ pub fn load(key: &FileKey) -> Result<PolicySpec> {
         };
         let place = format!("{}:{}", key.file, key.name);
         let (what, signal, parameters): (String, String, Vec<(String, String)>) =
-            module.call_method1("describe", (class,)).and_then(|answer| answer.extract()).map_err(|e| wrong(py, &place, &e))?;
+            module.call_method1("describe", (class,)).and_then(|answer| answer.extract()).map_err(|e| policy_error(py, &place, &e))?;
         let signals = [Signal::Exact, Signal::ReferenceBit, Signal::FaultOnly];
         let signal = signals.into_iter().find(|s| s.name() == signal).ok_or_else(|| {
             let known = signals.map(Signal::name);
@@ -55,7 +55,7 @@ pub fn load(key: &FileKey) -> Result<PolicySpec> {
 
 /// Convert an exception of the Python side to an input error, with the expected input if the
 /// exception has it.
-fn wrong(py: Python<'_>, place: &str, error: &PyErr) -> BadInput {
+fn policy_error(py: Python<'_>, place: &str, error: &PyErr) -> BadInput {
     if error.is_instance_of::<PyKeyboardInterrupt>(py) {
         return BadInput::Interrupted { place: place.into() };
     }
@@ -98,7 +98,7 @@ impl Factory for PythonFactory {
                 let view = Py::new(py, PythonPages { pages: AtomicPtr::default() })?;
                 Ok(PythonPolicy { object, view, referenced: Vec::new(), ops: Vec::new(), forgotten: Vec::new(), failure: None })
             };
-            let policy = built().map_err(|e: PyErr| wrong(py, self.place, &e))?;
+            let policy = built().map_err(|e: PyErr| policy_error(py, self.place, &e))?;
             Ok(Box::new(policy) as Box<dyn Policy>)
         })
     }
@@ -119,14 +119,14 @@ impl PythonPolicy {
     #[inline]
     fn note(&mut self, page: PageId, op: Op) {
         if self.ops.len() == MOST || !self.forgotten.is_empty() {
-            self.tell();
+            self.deliver_batch();
         }
         self.referenced.extend_from_slice(&page.to_ne_bytes());
         self.ops.push(op as u8);
     }
 
     #[cold]
-    fn tell(&mut self) {
+    fn deliver_batch(&mut self) {
         self.attached(|policy, py| policy.deliver(py));
     }
 

@@ -45,7 +45,7 @@ fn registry(kind: &str) -> PyResult<String> {
         "admissions" => json(&swaplab_swap::admission::ADMISSIONS),
         "app-policies" => json(&swaplab_apps::a2s::APP_POLICIES),
         "apps" => {
-            let row = |known: apps::kinds::Known| Row { key: known.key, what: known.what, source: known.source };
+            let row = |known: apps::kinds::AppListRow| Row { key: known.key, what: known.what, source: known.source };
             json(&apps::kinds::known().into_iter().map(row).collect::<Vec<_>>())
         }
         "bounds" => json(&swaplab_policy::BOUNDS),

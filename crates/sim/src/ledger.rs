@@ -100,10 +100,10 @@ pub struct MediumCharge {
 pub struct Charge {
     /// Processor time.
     pub cpu: Nanos,
-    /// Of that, time of decompression.
+    /// Part of `cpu`: time of decompression.
     pub decompress: Nanos,
-    /// Bit `medium as usize` is set for each medium that the batch uses, so that the others, mostly
-    /// all but one, need not be read.
+    /// Bit `medium as usize` is set for each medium that the batch uses. Usually that is one, and
+    /// the others need not be read.
     used: u8,
     media: [MediumCharge; 5],
 }
@@ -131,8 +131,8 @@ impl Charge {
         })
     }
 
-    /// Time in ns that its reads on `medium` take if all are pending at once, in addition to that
-    /// of `before` others pending with them.
+    /// Time in ns that the reads of this batch on `medium` take if all are pending at once, in
+    /// addition to the time of `before` other reads that are pending with them.
     pub fn read_wait(&self, medium: Medium, before: u64, prices: &Prices) -> u64 {
         let (device, of) = (prices.device(medium), self.of(medium));
         (of.reading.0 + device.read_slack(before + of.reads).0).saturating_sub(device.read_slack(before).0)
@@ -150,7 +150,8 @@ impl Charge {
         taken
     }
 
-    /// Time in ns until its writes are done if all are pending at once, one medium after the other.
+    /// Time in ns until the writes of this batch are done if all are pending at once, one medium
+    /// after the other.
     pub fn write_wait(&self, prices: &Prices) -> u64 {
         self.media().map(|(medium, of)| of.writing.0 + prices.device(medium).write_slack(of.writes).0).sum()
     }
@@ -237,7 +238,8 @@ impl Ledger {
         self.cpu += charge.cpu;
     }
 
-    /// Reads of so many cache lines of `medium`, each by itself; how long they take.
+    /// Charge reads of `lines` cache lines of `medium`, each by itself. Returns the time that they
+    /// take, in ns.
     pub fn read_lines(&mut self, medium: Medium, lines: u64, prices: &Prices) -> u64 {
         let (device, account) = (prices.device(medium), &mut self.media[medium as usize]);
         let time = Nanos(lines * device.read_time(LINE_BYTES).0);

@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::sync::Arc;
 use swaplab_policy::PolicySpec;
 use swaplab_swap::admission::AdmissionSpec;
-use swaplab_swap::cache::{Asked, Cache};
+use swaplab_swap::cache::{Cache, MissOutcome};
 use swaplab_swap::Compressibility;
 use swaplab_trace::import::partitions::SWAP;
 use swaplab_trace::source::Progress;
@@ -86,15 +86,15 @@ impl Point {
             self.nvm_writes += u64::from(op.is_write());
             self.cache.hit(page, op);
         } else if self.spec.fill == Fill::Evictions && !op.is_write() {
-            self.cache.look(page);
+            self.cache.note_miss(page);
             self.storage(false);
         } else {
-            match self.cache.ask(page, op, op.is_write()) {
-                Asked::Bypassed => {
+            match self.cache.offer(page, op, op.is_write()) {
+                MissOutcome::Bypassed => {
                     self.counts.bypassed += 1;
                     self.storage(op.is_write());
                 }
-                Asked::Entered { victim } => {
+                MissOutcome::Entered { victim } => {
                     self.counts.admitted += 1;
                     self.nvm_writes += 1;
                     if victim.is_some_and(|(_, dirty)| dirty) {

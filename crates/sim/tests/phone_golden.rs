@@ -1,5 +1,5 @@
 //! The phone's figures, with two seeds per preset, equal stored values. A change of the model
-//! updates the values in its own commit. The presets run with apps that do nothing beside their
+//! updates the values in its own commit. The presets run with apps that do nothing between their
 //! launches and die at once, as before decision 0098.
 
 use std::collections::BTreeMap;

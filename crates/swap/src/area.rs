@@ -19,7 +19,8 @@ pub trait Backend: Send {
     fn store(&mut self, page: PageId, slot: Slot, slots: &Slots, out: &mut Transfers) -> bool;
 
     /// Load the content of `slot` at swap-in. `along`: the slot is in the readahead window of the
-    /// load before, and belongs to the same request, even if a hole lies between the two slots.
+    /// previous load and belongs to the same request, even if there is a hole between the two
+    /// slots.
     fn load(&mut self, page: PageId, slot: Slot, along: bool, out: &mut Transfers);
 
     /// Whether a slot stays valid after a swap-in until its page is written, as in the kernel's

@@ -9,9 +9,9 @@ use swaplab_policy::bits::{DIRTY, RESIDENT};
 use swaplab_policy::{AnyPolicy, Costs, PolicySpec, Residency};
 use swaplab_vocab::{BadInput, Class, Op, PageId, Result};
 
-/// The result of [`Cache::ask`].
+/// The result of [`Cache::offer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum MissOutcome {
     /// The content was admitted. `victim` is the evicted page and whether it was dirty.
     Entered { victim: Option<(PageId, bool)> },
     /// The content was rejected.
@@ -54,7 +54,7 @@ impl Cache {
         self.pages.is_resident(page)
     }
 
-    /// A request for content that is in the cache.
+    /// Handle a request for content that is in the cache.
     pub fn hit(&mut self, page: PageId, op: Op) {
         if op.is_write() {
             self.pages.set(page, DIRTY);
@@ -62,36 +62,36 @@ impl Cache {
         self.policy.as_dyn_mut().touch(page, op, &self.pages);
     }
 
-    /// A miss whose content may enter. `dirty`: slower storage does not have this content.
-    pub fn ask(&mut self, page: PageId, op: Op, dirty: bool) -> Asked {
+    /// Handle a miss whose content may enter. `dirty`: slower storage does not have this content.
+    pub fn offer(&mut self, page: PageId, op: Op, dirty: bool) -> MissOutcome {
         if !self.admission.admit(page, op) {
-            return Asked::Bypassed;
+            return MissOutcome::Bypassed;
         }
         if dirty {
             self.pages.set(page, DIRTY);
         }
         if !self.pages.admit(self.policy.as_dyn_mut(), page, op, 0) {
             self.pages.clear(page, DIRTY);
-            return Asked::Bypassed;
+            return MissOutcome::Bypassed;
         }
         // A policy releases a single page to free one frame.
         let victim = self.pages.take_released().map(|v| (v, self.pages.is_dirty(v)));
         if let Some((v, _)) = victim {
             self.pages.clear(v, DIRTY);
         }
-        Asked::Entered { victim }
+        MissOutcome::Entered { victim }
     }
 
-    /// A miss whose content does not enter.
-    pub fn look(&mut self, page: PageId) {
-        self.admission.looked_for(page);
+    /// Note a miss whose content does not enter.
+    pub fn note_miss(&mut self, page: PageId) {
+        self.admission.note_miss(page);
     }
 
-    /// The content no longer exists.
+    /// Drop content that no longer exists.
     pub fn forget(&mut self, page: PageId) {
         self.policy.as_dyn_mut().forget(page);
         self.admission.forget(page);
-        self.pages.vanish(page, !(RESIDENT | DIRTY));
+        self.pages.forget_page(page, !(RESIDENT | DIRTY));
     }
 
     pub fn used(&self) -> u64 {

@@ -141,8 +141,8 @@ mod tests {
     fn half_a_page_of_zeros_costs_one_run() {
         let mut page = noise(5);
         page[2048..].fill(0);
-        // 2048 literals (1 + 8 + 2048 bytes), up to 65 zeros before the stride meets them, runs,
-        // the last 20 bytes, frame
+        // 2048 literals (1 + 8 + 2048 bytes), up to 65 zeros before the search finds them, runs of
+        // zeros, the last 20 bytes, header and end marker
         let bytes = lzo_rle(&page);
         assert!((2048 + 10..2048 + 130).contains(&bytes), "{bytes}");
     }

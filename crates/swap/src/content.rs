@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn slips_in_the_file_are_one_line() {
+    fn errors_in_the_file_are_one_line() {
         for (from, to, word) in [
             ("source = 'hand'", "", "no source"),
             ("0.25", "1.5", "same_filled"),
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sample_that_comes_along_is_sound() {
+    fn the_included_distribution_is_valid() {
         let c = Compressibility::sampled(0);
         assert!((0..1000).all(|p| Algorithm::ALL.iter().all(|a| c.compressed(p, *a) <= 4096)));
     }

@@ -13,7 +13,7 @@
 
 use crate::admission::AdmissionSpec;
 use crate::area::{Area, Backend, SIZE};
-use crate::cache::{Asked, Cache};
+use crate::cache::{Cache, MissOutcome};
 use crate::entry::{Entry, Info, Reservation, Setup};
 use crate::plain::{readahead_of, WriteRequests, MERGE, READAHEAD};
 use crate::{Medium, Scheme, Slot, Slots, Step, Transfer, Transfers, Usage, Work};
@@ -100,9 +100,9 @@ impl NvmCache {
     }
 
     /// Offer the content of `page` to the NVM. Returns whether it was admitted.
-    fn ask(&mut self, page: PageId, slot: Slot, op: Op, slots: &Slots, out: &mut Transfers) -> bool {
-        let Asked::Entered { victim } = self.cache.ask(slot, op, op.is_write()) else { return false };
-        // A dirty victim is of swap: pages of files enter clean.
+    fn offer(&mut self, page: PageId, slot: Slot, op: Op, slots: &Slots, out: &mut Transfers) -> bool {
+        let MissOutcome::Entered { victim } = self.cache.offer(slot, op, op.is_write()) else { return false };
+        // A dirty victim is a page of swap, because file pages enter clean.
         if let Some((victim, dirty)) = victim {
             let place = std::mem::replace(&mut self.place[victim as usize], NONE);
             if dirty {
@@ -132,7 +132,7 @@ impl Backend for NvmCache {
         if self.cache.holds(slot) {
             self.cache.hit(slot, Op::Write);
             self.write_nvm(page, slot, out);
-        } else if !self.ask(page, slot, Op::Write, slots, out) {
+        } else if !self.offer(page, slot, Op::Write, slots, out) {
             self.set_flash(slot, true);
             self.rejected.write(page, Medium::Flash, slot, Work::BlockRequest, out);
         }
@@ -141,7 +141,7 @@ impl Backend for NvmCache {
 
     fn left_clean(&mut self, page: PageId, slot: Slot, slots: &Slots, out: &mut Transfers) {
         if !self.cache.holds(slot) {
-            self.ask(page, slot, Op::Read, slots, out);
+            self.offer(page, slot, Op::Read, slots, out);
         }
     }
 
@@ -151,7 +151,7 @@ impl Backend for NvmCache {
             out.cpu(page, Work::Copy);
             out.read(page, Medium::Nvm, self.place[slot as usize], PAGE_SIZE as u32);
         } else {
-            self.cache.look(slot);
+            self.cache.note_miss(slot);
             self.evicted.close();
             self.rejected.close();
             let continues = along && out.steps.iter().any(|done| matches!(done.step, Step::Read { medium: Medium::Flash, .. }));
@@ -175,7 +175,7 @@ impl Backend for NvmCache {
         let Some(of_swap) = self.files else { return };
         let content = of_swap + page;
         if !self.cache.holds(content) {
-            self.ask(page, content, Op::Read, slots, out);
+            self.offer(page, content, Op::Read, slots, out);
         }
     }
 
@@ -190,7 +190,7 @@ impl Backend for NvmCache {
                 out.read(page, Medium::Nvm, self.place[content as usize], PAGE_SIZE as u32);
                 continue;
             }
-            self.cache.look(content);
+            self.cache.note_miss(content);
             let continues = last_read.is_some_and(|last| page == last + 1);
             if !continues {
                 out.cpu(page, Work::BlockRequest);
@@ -292,10 +292,10 @@ mod tests {
         }
     }
 
-    /// One page of NVM, `always`. Pages 4 to 7 are of a file. Page 5 leaves memory and enters the
-    /// NVM; a window of four is then a request of page 4, a copy of page 5, and a request of pages
-    /// 6 and 7. Page 0 of swap takes the place of page 5, which is clean and dropped; page 6 takes
-    /// the place of page 0, which is dirty and written to flash.
+    /// One page of NVM, with `always`. Pages 4 to 7 belong to a file. Page 5 leaves memory and
+    /// enters the NVM. A window of four is then a request for page 4, a copy of page 5, and a
+    /// request for pages 6 and 7. Page 0, of swap, replaces page 5, which is clean and dropped.
+    /// Page 6 replaces page 0, which is dirty and written to flash.
     #[test]
     fn pages_of_files_and_of_swap_share_the_nvm() {
         let spec = SchemeSpec::parse("nvm-cache:nvm=1p,size=4p,admission=always").unwrap();
@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(media(&out), [(0, Medium::Nvm), (0, Medium::Flash), (6, Medium::Nvm)]);
         assert_eq!(scheme.gauges(), [("nvm_pages", 1.0), ("nvm_file_pages", 1.0)]);
         scheme.check().unwrap();
-        // Elsewhere, or with `files=off`, no file page passes.
+        // In other worlds, or with `files=off`, no file page enters.
         for (text, files) in [("nvm-cache:nvm=1p,size=4p", false), ("nvm-cache:nvm=1p,size=4p,files=off", true)] {
             let spec = SchemeSpec::parse(text).unwrap();
             assert!(!spec.build(&Setup { files, ..Setup::new(8, 8) }).unwrap().caches_files());

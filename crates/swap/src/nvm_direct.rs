@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn owners_let_go_one_by_one() {
+    fn owners_release_content_one_by_one() {
         let (mut s, mut out) = (scheme("nvm-direct"), Transfers::default());
         s.swap_out(0, true, &mut out);
         s.share(0, 1);

@@ -52,7 +52,7 @@ pub struct Recompression {
     threshold: u32,
     next_ns: u64,
     now_ns: u64,
-    /// By slot: when its content came to the pool.
+    /// By slot: when its content entered the pool.
     stored_at: Vec<u64>,
     /// By slot: whether the second algorithm could not make its content small enough
     /// (`ZRAM_INCOMPRESSIBLE`).
@@ -95,12 +95,13 @@ impl Recompression {
         }))
     }
 
-    /// Note that content came to `slot`.
+    /// Note that content entered `slot`.
     pub fn stored(&mut self, slot: Slot) {
         (self.stored_at[slot as usize], self.failed[slot as usize]) = (self.now_ns, false);
     }
 
-    /// Carry out the requests that are due at `now`. Several of them that are due at once are one.
+    /// Carry out the requests that are due at `now`. Several requests that are due at once count as
+    /// one.
     pub fn tick(&mut self, now: Nanos, store: &mut Store, slots: &Slots, out: &mut Transfers) {
         self.now_ns = now.0;
         if now.0 < self.next_ns {
@@ -158,8 +159,8 @@ mod tests {
     use std::sync::Arc;
     use swaplab_vocab::{Nanos, Op, PageId};
 
-    /// Sizes by lz4 and by zstd: page 0 becomes small enough, page 1 smaller but not below 1 KiB,
-    /// page 2 is small already, page 3 is of one word, and page 4 shrinks by zstd alone.
+    /// Sizes by lz4 and by zstd: page 0 becomes small enough; page 1 becomes smaller, but not below
+    /// 1 KiB; page 2 is small already; page 3 is same-filled; page 4 shrinks by zstd alone.
     struct Five;
     impl Content for Five {
         fn compressed(&self, page: PageId, algorithm: Algorithm) -> u32 {
@@ -194,9 +195,9 @@ mod tests {
         ["recompressed_pages", "recompressed_in_vain_pages", "recompression_saved_bytes"].map(of)
     }
 
-    /// At one hour only page 4 is selected, which did not shrink: it is read as it is and becomes
-    /// 1000 bytes. At two hours pages 0 and 1 are idle: both are decompressed and compressed, but
-    /// 1500 bytes are not below the threshold. Nothing is tried twice.
+    /// At one hour only page 4 is selected, which did not shrink: it is read uncompressed and
+    /// becomes 1000 bytes. At two hours pages 0 and 1 are idle: both are decompressed and
+    /// compressed again, but 1500 bytes are not below the threshold. No page is tried twice.
     #[test]
     fn requests_by_hand() {
         let mut scheme = zram("zram:recompress=zstd");
@@ -222,8 +223,8 @@ mod tests {
         }
     }
 
-    /// By type, with all pages idle: those that are tried, and those that are recompressed. Without
-    /// a threshold pages 1 and 2 become smaller, too.
+    /// By `recompress` value, with all pages idle: the pages that are tried, and those that are
+    /// recompressed. Without a threshold pages 1 and 2 become smaller, too.
     #[test]
     fn types_and_threshold() {
         let of = |options: &str| {

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_in_key_or_parameter_is_answered_with_the_nearest() {
+    fn a_misspelled_key_or_parameter_is_answered_with_the_nearest() {
         let error = |text| SchemeSpec::parse(text).err().unwrap().to_string();
         assert_eq!(error("nvm_direct"), "unknown scheme 'nvm_direct'; expected 'nvm-direct' (did you mean that?)");
         assert_eq!(error("flash:sise=4MiB"), "flash: unknown parameter 'sise'; expected 'size' (did you mean that?)");

@@ -29,7 +29,7 @@ pub struct Slots {
     /// The slot at which the next search starts, and the next one for a run.
     next: usize,
     next_run: usize,
-    /// A reserved run: its first slot, the first of the pages that it is for, and their number.
+    /// The reserved run: its first slot, and the first page and number of pages that it is for.
     reserved: (usize, PageId, u32),
     used: usize,
 }
@@ -54,9 +54,9 @@ impl Slots {
         }
     }
 
-    /// The slots of an area that is made for so many pages, with this `capacity`.
+    /// Number of slots of an area for `pages` pages with this `capacity`.
     pub fn count(pages: usize, capacity: Option<u64>) -> usize {
-        // Twice the pages: the freed slots of old clusters need not be searched for.
+        // Twice the pages, so that freed slots of old clusters need not be searched for.
         let enough = (2 * pages + 2 * CLUSTER).min(NONE as usize);
         capacity.map_or(enough, |c| c.min(enough as u64) as usize)
     }
@@ -158,7 +158,7 @@ impl Slots {
         self.first_free(self.next, self.owners.len()).or_else(|| self.first_free(0, self.next))
     }
 
-    /// The first free slot in `from..to`. Clusters without one are passed by as a whole.
+    /// The first free slot in `from..to`. Full clusters are skipped as a whole.
     fn first_free(&self, from: usize, to: usize) -> Option<usize> {
         let (mut at, to) = (from, to.min(self.owners.len()));
         while at < to {
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wholly_free_cluster_comes_before_the_holes_of_another() {
+    fn a_completely_free_cluster_is_taken_before_the_holes_of_another() {
         let mut slots = Slots::new(5 * CLUSTER, Some(3 * CLUSTER as u64));
         for page in 0..3 * CLUSTER as u32 {
             slots.take(page).unwrap();
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn content_goes_with_its_last_owner() {
+    fn content_is_freed_with_its_last_owner() {
         let mut slots = Slots::new(3, None);
         let slot = slots.take(0).unwrap();
         slots.share(0, 1);

@@ -9,8 +9,8 @@ use swaplab_policy::containers::links::List;
 use swaplab_policy::containers::lists::Lists;
 use swaplab_vocab::{PageId, Params, Result, PAGE_SIZE};
 
-/// Lists of the pool's slots by what they store: nothing but a word in the table, less than a page,
-/// or a page that does not shrink.
+/// Lists of the pool's slots by their content: same-filled pages (a word in the table only),
+/// compressed pages, and pages that do not shrink.
 pub const SAME_FILLED: List = List(0);
 pub const SHRUNK: List = List(1);
 pub const INCOMPRESSIBLE: List = List(2);
@@ -18,20 +18,20 @@ pub const ALL: [List; 3] = [SAME_FILLED, SHRUNK, INCOMPRESSIBLE];
 
 pub struct Spill {
     pub store: Store,
-    /// The slots of the pool, the youngest of each list in front.
+    /// The slots of the pool, in each list the last arrival first.
     lists: Lists,
     /// By slot: the number of its arrival in the pool, which orders the slots of different lists.
     arrival: Vec<u64>,
     /// The number of the next arrival.
     next: u64,
     on_flash: Vec<bool>,
-    /// By slot, whether flash has it as a compressed object.
+    /// By slot: whether flash has its content as a compressed object.
     compressed: Vec<bool>,
     flash_pages: u64,
 }
 
 impl Spill {
-    /// For a scheme that lists `SIZE` among its parameters, beside those of [`Store::new`].
+    /// A pool for a scheme that has the parameter `SIZE` and those of [`Store::new`].
     pub fn new(setup: &Setup, params: &Params) -> Result<Spill> {
         let slots = Slots::count(setup.pages, setup.pages_of(params, SIZE.name)?);
         let (lists, arrival) = (Lists::new(slots, ALL.len()), vec![0; slots]);
@@ -73,7 +73,7 @@ impl Spill {
         self.next += 1;
     }
 
-    /// The slot of these lists that came to the pool before all others.
+    /// The slot of these lists that entered the pool before all others.
     pub fn oldest(&self, of: &[List]) -> Option<Slot> {
         of.iter().filter_map(|list| self.lists.back(*list)).min_by_key(|slot| self.arrival[*slot as usize])
     }
@@ -87,15 +87,15 @@ impl Spill {
 
     /// Write a slot back from the pool to flash. Content that was stored uncompressed is not
     /// decompressed.
-    pub fn move_on(&mut self, slot: Slot, slots: &Slots, out: &mut Transfers) {
+    pub fn write_back(&mut self, slot: Slot, slots: &Slots, out: &mut Transfers) {
         let page = slots.page_at(slot);
         self.store.get(page, slot, out);
         self.free(slot);
         self.write_flash(page, slot, out);
     }
 
-    /// Write a slot back as the pool stores it. Flash has a page for it all the same.
-    pub fn move_on_compressed(&mut self, slot: Slot, slots: &Slots, out: &mut Transfers) {
+    /// Write a slot back in its compressed form. It still takes a whole page of flash.
+    pub fn write_back_compressed(&mut self, slot: Slot, slots: &Slots, out: &mut Transfers) {
         let page = slots.page_at(slot);
         self.store.get_raw(page, slot, out);
         self.compressed[slot as usize] = self.store.is_shrunk(slot);

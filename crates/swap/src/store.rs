@@ -16,8 +16,8 @@ pub struct Store {
     pool: Pool,
     /// By slot: size of its content in bytes, or `EMPTY`.
     stored: Vec<u16>,
-    /// By slot: the algorithm that compressed its content again, if one has. Empty as long as none
-    /// has.
+    /// By slot: the algorithm by which its content was recompressed, if it was. Empty until the
+    /// first recompression.
     second: Vec<Option<Algorithm>>,
     same_filled: u64,
     incompressible: u64,
@@ -51,7 +51,7 @@ impl Store {
         self.stored.get(slot as usize).is_some_and(|s| *s != EMPTY)
     }
 
-    /// Bytes stored in `slot`; none where it holds nothing.
+    /// Bytes stored in `slot`; `None` if it is empty.
     pub fn stored(&self, slot: Slot) -> Option<u32> {
         self.holds(slot).then(|| u32::from(self.stored[slot as usize]))
     }
@@ -65,8 +65,8 @@ impl Store {
         self.pool.bytes()
     }
 
-    /// Compress `page` into `bytes` in `slot`, unless the pool would outgrow `limit`: the
-    /// compressor's work is done all the same.
+    /// Compress `page` into `bytes` in `slot`, unless the pool would exceed `limit`. The
+    /// compressor's work is charged in either case.
     pub fn put(&mut self, page: PageId, slot: Slot, bytes: u32, limit: u64, out: &mut Transfers) -> bool {
         if bytes > 0 {
             out.cpu(page, Work::Compress(self.algorithm));
@@ -108,14 +108,14 @@ impl Store {
         self.second.get(slot as usize).copied().flatten()
     }
 
-    /// Whether a second algorithm has compressed the content of `slot` again.
+    /// Whether the content of `slot` was recompressed.
     pub fn is_recompressed(&self, slot: Slot) -> bool {
         self.second_of(slot).is_some()
     }
 
-    /// Compress the content of `slot`, which is that of `page`, again by `algorithm`. The result is
-    /// kept if it has at most `most` bytes and takes less of the pool. Returns the bytes saved
-    /// then.
+    /// Recompress the content of `slot`, which is that of `page`, by `algorithm`. The result is
+    /// kept if it has at most `most` bytes and takes less of the pool. Returns the bytes that this
+    /// saves.
     pub fn recompress(&mut self, page: PageId, slot: Slot, algorithm: Algorithm, most: u32, out: &mut Transfers) -> Option<u32> {
         self.get(page, slot, out);
         out.cpu(page, Work::Compress(algorithm));
@@ -139,7 +139,7 @@ impl Store {
         out.read(page, Medium::Pool, slot, u32::from(self.stored[slot as usize]));
     }
 
-    /// Whether `slot` holds a compressed object, and not a page as it is, or a word.
+    /// Whether `slot` holds a compressed object, rather than an uncompressed or a same-filled page.
     pub fn is_shrunk(&self, slot: Slot) -> bool {
         self.stored(slot).is_some_and(|bytes| bytes > 0 && u64::from(bytes) < PAGE_SIZE)
     }

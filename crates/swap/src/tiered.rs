@@ -80,7 +80,7 @@ const MINUTE_NS: u64 = 60_000_000_000;
 
 /// Android's jobs that mark pages as idle and request write-back.
 struct Jobs {
-    /// Pages that came to the pool before this time are marked.
+    /// Pages that entered the pool before this time are marked as idle.
     marked_ns: u64,
     /// The time of the next request.
     next_ns: u64,
@@ -93,8 +93,8 @@ impl Default for Jobs {
 }
 
 impl Jobs {
-    /// Whether a request is due at `now`. Returns the time before which the pages came that it
-    /// writes back.
+    /// If a request is due at `now`, return the time before which the pages that it writes back
+    /// entered the pool.
     fn due(&mut self, now: u64) -> Option<u64> {
         if now < self.next_ns {
             return None;
@@ -115,9 +115,9 @@ struct Tiered {
     /// Whether the pool's objects are written back as they are.
     compressed: bool,
     now: u64,
-    /// None if a page is written back as soon as it is idle.
+    /// The jobs; `None` if a page is written back as soon as it is idle.
     jobs: Option<Jobs>,
-    /// When each slot's content came to the pool.
+    /// By slot: when its content entered the pool.
     stored_at: Vec<u64>,
 }
 
@@ -129,8 +129,8 @@ impl Tiered {
         }
         self.left -= 1;
         match self.compressed {
-            true => self.pool.move_on_compressed(slot, slots, out),
-            false => self.pool.move_on(slot, slots, out),
+            true => self.pool.write_back_compressed(slot, slots, out),
+            false => self.pool.write_back(slot, slots, out),
         }
         true
     }
@@ -143,7 +143,7 @@ impl Backend for Tiered {
             if self.jobs.is_some() {
                 return false;
             }
-            // A page of one word takes nothing of the pool.
+            // A same-filled page takes no space in the pool.
             let oldest = self.pool.oldest(&[SHRUNK, INCOMPRESSIBLE]);
             if !oldest.is_some_and(|slot| self.write_back(slot, slots, out)) {
                 return false;
@@ -180,7 +180,7 @@ impl Backend for Tiered {
         if self.jobs.is_some() {
             while let Some(marked_ns) = self.jobs.as_mut().and_then(|jobs| jobs.due(now.0)) {
                 let is_marked = |of: &Tiered, slot: &Slot| of.stored_at[*slot as usize] < marked_ns;
-                // `writeback_store` passes over pages of one word.
+                // `writeback_store` skips same-filled pages.
                 while let Some(slot) = self.pool.oldest(&[INCOMPRESSIBLE, SHRUNK]).filter(|slot| is_marked(self, slot)) {
                     if !self.write_back(slot, slots, out) {
                         return;
@@ -228,8 +228,8 @@ mod tests {
         }
     }
 
-    /// Write two pages back once they are idle, and read them again. Either way flash gets and
-    /// gives a page for each. Page 0 is decompressed before it is written, or after it was read,
+    /// Write two pages back once they are idle, and read them again. In either mode flash writes
+    /// and reads a page for each. Page 0 is decompressed before it is written, or after it is read
     /// and then copied from the decompressor's buffer. Page 1 is never decompressed.
     #[test]
     fn write_back_decompresses_before_or_after() {
@@ -256,8 +256,8 @@ mod tests {
             let written: Vec<_> = cpu(&out).into_iter().filter(|(_, work)| *work != Work::BlockRequest).collect();
             assert_eq!((written, bytes(&out, false)), (before, 2 * 4096), "{compressed}");
             assert_eq!((tiered.usage().dram_bytes, tiered.usage().flash_bytes), (0, 2 * 4096));
-            // Of two pages: 4 bytes each for their slots, 8 for each slot's owners and page, and
-            // zram's entry of 16.
+            // For two pages: 4 bytes each for their slots, 8 for each slot's owner count and page,
+            // and zram's table entry of 16.
             assert_eq!(tiered.usage().metadata_bytes, 2 * (4 + 8 + 16));
             out.clear();
             assert!((0..2).all(|page| tiered.fault(page, Op::Read, &mut out) == Served::Copied { kept: false }));
@@ -268,8 +268,9 @@ mod tests {
         }
     }
 
-    /// The first request comes at 180 minutes and writes back what came in the first 20; the next
-    /// one a day later, what came before the first. None comes in between.
+    /// The first request, at 180 minutes, writes back the pages that arrived in the first 20. The
+    /// next one, a day later, writes back those that arrived before the first request. There is
+    /// none in between.
     #[test]
     fn androids_requests_by_hand() {
         let mut jobs = Jobs::default();

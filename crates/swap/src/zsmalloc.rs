@@ -25,7 +25,7 @@ pub struct Pool {
     classes: Vec<Class>,
     /// By size in steps of 16 bytes: the class of such an object.
     class_of: Vec<usize>,
-    /// Objects of each class, and places that are left in the last of its groups.
+    /// Number of objects of each class, and of places that are left in the last of its groups.
     objects: Vec<u64>,
     places: Vec<u64>,
     /// Objects of at least this size take a whole page (`zs_huge_class_size`).

@@ -57,7 +57,7 @@ impl Zswap {
     fn shrink(&mut self, slots: &Slots, out: &mut Transfers) {
         while self.pool.store.pool_bytes() > self.accept {
             let Some(slot) = self.pool.oldest(&ALL) else { return };
-            self.pool.move_on(slot, slots, out);
+            self.pool.write_back(slot, slots, out);
         }
     }
 }

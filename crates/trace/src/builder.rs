@@ -1,7 +1,7 @@
 //! Builds a `.slt` from page numbers of a source: dense page indices, page classes, mappings.
 
 use crate::event::{Mark, Range};
-use crate::mappings::{Known, Mappings};
+use crate::mappings::{ClassAndFile, Mappings};
 use crate::meta::{App, FilePage, Kind, Meta, PageTable};
 use crate::page_map::{Named, PageMap, AHEAD, FETCHED, WRITTEN};
 use crate::slt::{Codec, TraceWriter};
@@ -23,7 +23,7 @@ pub struct TraceBuilder {
     file_pages: Vec<FilePage>,
     mappings: Mappings,
     /// Classes given by the source, by page number. They take precedence over mappings.
-    known: HashMap<u64, Known>,
+    known: HashMap<u64, ClassAndFile>,
     app_ids: HashMap<String, AppId>,
     /// The class of pages of unknown class that are only ever read as data.
     data_read_class: Class,
@@ -56,7 +56,7 @@ impl TraceBuilder {
     }
 
     /// Give pages (of app 0) their classes before they are referenced.
-    pub fn set_known(&mut self, known: HashMap<u64, Known>) {
+    pub fn set_known(&mut self, known: HashMap<u64, ClassAndFile>) {
         self.known = known;
     }
 
@@ -83,18 +83,18 @@ impl TraceBuilder {
     pub fn access(&mut self, app: AppId, number: u64, op: Op) -> Result<()> {
         self.pending.push((number, app, op));
         if self.pending.len() == PENDING + AHEAD {
-            self.settle_first(PENDING)?;
+            self.number_first(PENDING)?;
         }
         Ok(())
     }
 
     /// Number all pending references.
-    fn settle(&mut self) -> Result<()> {
-        self.settle_first(self.pending.len())
+    fn number_pending(&mut self) -> Result<()> {
+        self.number_first(self.pending.len())
     }
 
     /// Number the first `count` pending references.
-    fn settle_first(&mut self, count: usize) -> Result<()> {
+    fn number_first(&mut self, count: usize) -> Result<()> {
         let mut done = 0;
         loop {
             done += self.pages.number(&self.pending[done..], count - done, &mut self.numbered);
@@ -114,8 +114,8 @@ impl TraceBuilder {
 
     /// As [`access`](Self::access), for a source that gives the page's class with each reference.
     /// The inner `Err` is the page's earlier class if it differs.
-    pub fn access_as(&mut self, app: AppId, number: u64, op: Op, known: Known) -> Result<std::result::Result<(), Class>> {
-        self.settle()?;
+    pub fn access_as(&mut self, app: AppId, number: u64, op: Op, known: ClassAndFile) -> Result<std::result::Result<(), Class>> {
+        self.number_pending()?;
         if self.pages.number(&[(number, app, op)], 1, &mut self.numbered) == 0 {
             self.first_touch(app, number)?;
             let page = self.pages.first(app, number, op);
@@ -131,10 +131,10 @@ impl TraceBuilder {
     }
 
     pub fn mark(&mut self, mark: Mark) -> Result<()> {
-        self.settle()?;
+        self.number_pending()?;
         match &mark {
             Mark::Map { range, class, file, offset } => {
-                self.mappings.map(*range, Known { class: *class, file_page: FilePage { file: *file, offset: *offset } })
+                self.mappings.map(*range, ClassAndFile { class: *class, file_page: FilePage { file: *file, offset: *offset } })
             }
             Mark::Unmap(range) => self.mappings.unmap(*range),
             Mark::Remap { from, to } => self.mappings.remap(*from, *to),
@@ -157,7 +157,7 @@ impl TraceBuilder {
         Ok(())
     }
 
-    fn set_class(&mut self, page: PageId, known: Known) {
+    fn set_class(&mut self, page: PageId, known: ClassAndFile) {
         self.classes[page as usize] = Some(known.class);
         if known.file_page.file != 0 {
             self.file_pages.resize(page as usize + 1, FilePage::default());
@@ -167,7 +167,7 @@ impl TraceBuilder {
 
     /// Write the rest of the file and rename it to its final name.
     pub fn finish(mut self) -> Result<Meta> {
-        self.settle()?;
+        self.number_pending()?;
         if self.classes.is_empty() && self.kind != Kind::Launch {
             return Err(BadInput::new("", "no reference in it", "at least one"));
         }

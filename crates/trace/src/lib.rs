@@ -21,6 +21,6 @@ pub mod tools;
 pub use builder::TraceBuilder;
 pub use event::{Block, Counter, Mark, Range, Step, MACHINE};
 pub use info::TraceInfo;
-pub use mappings::Known;
+pub use mappings::ClassAndFile;
 pub use meta::{App, FilePage, Filter, Kind, Meta, PageTable, Traffic};
 pub use slt::{Codec, Trace, TraceWriter, BLOCK_ACCESSES};

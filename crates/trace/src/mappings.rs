@@ -7,7 +7,7 @@ use swaplab_vocab::{AppId, Class};
 
 /// Class and file of a page, as a mapping or a pages file gives them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct ClassAndFile {
     pub class: Class,
     pub file_page: FilePage,
 }
@@ -15,18 +15,18 @@ pub struct Known {
 #[derive(Default)]
 pub struct Mappings {
     /// By app and first page: the end (exclusive), and class and file of the first page.
-    ranges: BTreeMap<(AppId, u64), (u64, Known)>,
+    ranges: BTreeMap<(AppId, u64), (u64, ClassAndFile)>,
 }
 
 /// Class and file of the page at offset `ahead` in a mapping.
-fn shifted(known: Known, ahead: u64) -> Known {
+fn shifted(known: ClassAndFile, ahead: u64) -> ClassAndFile {
     let mut known = known;
     known.file_page.offset = known.file_page.offset.wrapping_add(ahead);
     known
 }
 
 impl Mappings {
-    pub fn map(&mut self, range: Range, known: Known) {
+    pub fn map(&mut self, range: Range, known: ClassAndFile) {
         self.unmap(range);
         if range.pages > 0 {
             self.ranges.insert((range.app, range.first), (range.first + range.pages, known));
@@ -51,14 +51,14 @@ impl Mappings {
     }
 
     /// Class and file of the first page of `place`, if it is mapped.
-    pub fn at(&self, place: Range) -> Option<Known> {
+    pub fn at(&self, place: Range) -> Option<ClassAndFile> {
         let ((app, first), (end, known)) = self.ranges.range(..=(place.app, place.first)).next_back()?;
         (*app == place.app && place.first < *end).then(|| shifted(*known, place.first - first))
     }
 
     /// Unmap `range`. Returns the parts that were mapped, as (first page, end, class and file of
     /// the first page).
-    fn take(&mut self, range: Range) -> Vec<(u64, u64, Known)> {
+    fn take(&mut self, range: Range) -> Vec<(u64, u64, ClassAndFile)> {
         let (app, from, to) = (range.app, range.first, range.first + range.pages);
         let mut taken = Vec::new();
         let overlapping: Vec<u64> = self
@@ -88,8 +88,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn file(file: u32, offset: u64) -> Known {
-        Known { class: Class::File, file_page: FilePage { file, offset } }
+    fn file(file: u32, offset: u64) -> ClassAndFile {
+        ClassAndFile { class: Class::File, file_page: FilePage { file, offset } }
     }
 
     fn range(first: u64, pages: u64) -> Range {
@@ -113,7 +113,7 @@ mod tests {
         #[test]
         fn agrees_with_a_page_by_page_map(steps in prop::collection::vec((0u8..3, 0u64..30, 1u64..12, 0u64..30, 1u64..12), 0..40)) {
             let mut fast = Mappings::default();
-            let mut plain: Vec<Option<Known>> = vec![None; 64];
+            let mut plain: Vec<Option<ClassAndFile>> = vec![None; 64];
             for (i, (step, a, n, b, m)) in steps.into_iter().enumerate() {
                 match step {
                     0 => {

@@ -109,9 +109,9 @@ pub enum Ftrace {
     #[prost(message, tag = "35")]
     LowmemoryKill(LowmemoryKill),
     #[prost(message, tag = "46")]
-    DirectReclaimBegin(Nothing),
+    DirectReclaimBegin(EmptyEvent),
     #[prost(message, tag = "48")]
-    KswapdWake(Nothing),
+    KswapdWake(EmptyEvent),
     #[prost(message, tag = "235")]
     NewTask(NewTask),
     #[prost(message, tag = "236")]
@@ -130,7 +130,7 @@ pub enum Ftrace {
 
 /// An event of which only the time is used.
 #[derive(Clone, Copy, PartialEq, Message)]
-pub struct Nothing {}
+pub struct EmptyEvent {}
 
 /// What atrace writes, such as `C|PID|NAME|VALUE`.
 #[derive(Clone, PartialEq, Message)]

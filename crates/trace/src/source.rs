@@ -27,12 +27,12 @@ pub struct Source<'a> {
 }
 
 /// A reader that counts the bytes read.
-struct Counting<R> {
+struct CountingReader<R> {
     inner: R,
     taken: Rc<Cell<u64>>,
 }
 
-impl<R: Read> Read for Counting<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let n = self.inner.read(buffer)?;
         self.taken.set(self.taken.get() + n as u64);
@@ -56,7 +56,7 @@ impl<'a> Source<'a> {
             (Box::new(file), meta.len())
         };
         let taken = Rc::new(Cell::new(0));
-        let mut packed = Counting { inner, taken: taken.clone() };
+        let mut packed = CountingReader { inner, taken: taken.clone() };
         let magic = fill(&mut packed, 4).map_err(io)?;
         let packed = std::io::Cursor::new(magic.clone()).chain(packed);
         let mut reader: Box<dyn Read> = match magic.as_slice() {

@@ -50,7 +50,7 @@ fn with_format(format: &str) -> Options {
 }
 
 #[test]
-fn a_byte_order_mark_is_no_text() {
+fn a_byte_order_mark_is_skipped_in_text_alone() {
     let folder = Folder::new();
     let text = b"page,op\n3,R\n4,W\n";
     let marked = [&b"\xef\xbb\xbf"[..], text].concat();
@@ -80,7 +80,7 @@ fn csv_comes_back_as_it_was() {
 }
 
 #[test]
-fn classes_that_are_not_given_follow_reading_002_8() {
+fn classes_that_are_not_given_follow_from_the_references() {
     let folder = Folder::new();
     folder.import("t.txt", b"1 I\n2 R\n3 W\n4 I\n4 W\n", &Options::default()).unwrap();
     let table = Trace::open(&folder.slt()).unwrap().page_table().unwrap().clone();

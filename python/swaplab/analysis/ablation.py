@@ -1,5 +1,5 @@
-"""What each mechanism of the simulated phone does alone: `papers/ablation/ablation.toml` switches
-one at a time, and every design is run again on the same users. The table of
+"""The effect of each mechanism of the simulated phone: `papers/ablation/ablation.toml` switches one
+at a time, and every design is run again on the same users. The table of
 `papers/ablation/README.md` is made here."""
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ HEAD = "## What each mechanism does"
 AS_SHIPPED = "as shipped"
 
 
-class _Typed(BaseModel):
+class _StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Switch(_Typed):
+class Switch(_StrictModel):
     """A mechanism: its name, and the keys and values without it, or with another one in its
     place.
     """
@@ -35,7 +35,7 @@ class Switch(_Typed):
     set: Point
 
 
-class Ablated(_Typed):
+class AblationFile(_StrictModel):
     """An ablation.toml."""
 
     preset: str
@@ -44,7 +44,7 @@ class Ablated(_Typed):
     switch: list[Switch] = Field(default_factory=list)
 
 
-class Effect(_Typed):
+class Effect(_StrictModel):
     """One design of one phone: means over users."""
 
     switch: str
@@ -57,7 +57,7 @@ class Effect(_Typed):
     file_read_mb: float
 
 
-class Ablation(_Typed):
+class Ablation(_StrictModel):
     """What `swaplab papers ablation --json` prints."""
 
     document: Literal["ablation"] = "ablation"
@@ -71,18 +71,18 @@ class Ablation(_Typed):
 Simulate = Callable[[Experiment], Users]
 
 
-def wanted_of() -> Ablated:
-    """What is switched. Raises BadInput for a bad file."""
+def read_ablation() -> AblationFile:
+    """Read the switches. Raises BadInput for a bad file."""
     place = folder() / NAME / "ablation.toml"
     try:
-        return Ablated.model_validate(tomllib.loads(place.read_text("utf-8")))
+        return AblationFile.model_validate(tomllib.loads(place.read_text("utf-8")))
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         raise BadInput(f"{place}: {' '.join(str(error).split())[:200]}; expected [[switch]] tables") from None
 
 
-def experiments_of(wanted: Ablated, seeds: int | None = None) -> dict[str, Experiment]:
+def experiments_of(wanted: AblationFile, seeds: int | None = None) -> dict[str, Experiment]:
     """The experiment of each phone by its switch's name, the phone as shipped first. Raises
-    BadInput for a key that is none.
+    BadInput for an unknown key.
     """
     base = experiments.read(wanted.preset, [f"run.seeds={seeds or wanted.seeds}"])
     base = base.model_copy(update={"design": [design for design in base.design if design.name in wanted.designs]})
@@ -92,7 +92,7 @@ def experiments_of(wanted: Ablated, seeds: int | None = None) -> dict[str, Exper
 
 
 def ablation(
-    wanted: Ablated, seeds: int | None = None, run: Simulate = users_of, listener: Callable[[int, int], None] | None = None
+    wanted: AblationFile, seeds: int | None = None, run: Simulate = users_of, listener: Callable[[int, int], None] | None = None
 ) -> Ablation:
     """Run every phone."""
     effects: list[Effect] = []

@@ -21,8 +21,8 @@ SWAP = "swap"
 KILLER = "lmkd"
 #: The design without app compaction, and the key that it sets.
 NOT_COMPACTED, COMPACT = "no app compaction", "machine.background.compact"
-#: What a phone has of which nothing is known: half of memory with lz4 (presets/android-15.toml has
-#: the sources).
+#: The assumed zram of a phone whose settings are unknown: half of memory with lz4
+#: (presets/android-15.toml has the sources).
 ZRAM = "zram:size=50%,algorithm=lz4"
 #: Tried sizes of zram, in percent of memory. Where the phone has none, others are compared with the
 #: first.
@@ -55,7 +55,7 @@ class Choice:
         key, parameters = parts_of(text)
         return cls(key, tuple(parameters.items()))
 
-    def having(self, **parameters: str) -> Choice:
+    def with_parameters(self, **parameters: str) -> Choice:
         """Return the choice with some parameters changed."""
         return replace(self, parameters=tuple({**dict(self.parameters), **parameters}.items()))
 
@@ -139,7 +139,7 @@ def _with_setting(phone: Phone, name: str, value: str) -> Phone:
             if parameter.setting is None:
                 continue
             if name == parameter.setting.name:
-                return changed_phone(choice.having(**{parameter.name: value}))
+                return changed_phone(choice.with_parameters(**{parameter.name: value}))
             known.append(parameter.setting.name)
     raise BadInput(f"--now {name}={value}: no such setting under {phone.swap.key}; expected one of: {' '.join([*known, COMPACTION])}")
 
@@ -151,24 +151,24 @@ def candidates(now: Phone) -> dict[str, Phone]:
     found = {NOW: now, NO_SWAP: replace(now, swap=Choice("none"))}
     zram = now.swap if now.swap.key in ("zram", "tiered") else Choice.of(ZRAM)
     for size in SIZES:
-        found[f"zram of {size.replace('%', ' %')}"] = replace(now, swap=zram.having(size=size))
+        found[f"zram of {size.replace('%', ' %')}"] = replace(now, swap=zram.with_parameters(size=size))
     other = "lz4" if zram.value(schemes(), "algorithm") == "zstd" else "zstd"
     found[other] = replace(now, swap=_compressed_by(other, zram))
     if zram.key == "zram" and zram.value(schemes(), "algorithm") != RECOMPRESSION:
         recompress = "off" if zram.value(schemes(), "recompress") == RECOMPRESSION else RECOMPRESSION
         label = "recompression" if recompress == RECOMPRESSION else "no recompression"
-        found[label] = replace(now, swap=zram.having(recompress=recompress))
+        found[label] = replace(now, swap=zram.with_parameters(recompress=recompress))
     backed, label = (zram.as_key("zram"), "no write-back") if zram.key == "tiered" else (_with_write_back(zram), "write-back")
     found[label] = replace(now, swap=backed)
     found[f"{other}, {label}"] = replace(now, swap=_compressed_by(other, backed))
     if now.policy.key in policies() and (swappiness := now.policy.value(policies(), SWAPPINESS[0])):
-        value = _other(swappiness, SWAPPINESS)
-        found[f"swappiness {value}"] = replace(now, policy=now.policy.having(swappiness=value))
+        value = _other_value(swappiness, SWAPPINESS)
+        found[f"swappiness {value}"] = replace(now, policy=now.policy.with_parameters(swappiness=value))
     if now.compact != "off" and now.swap.key != "none":
         found[NOT_COMPACTED] = replace(now, compact="off")
     for parameter in LMKD:
-        value = _other(now.killer.value(killers(), parameter[0]), parameter)
-        found[f"{parameter[0]} {value}"] = replace(now, killer=now.killer.having(**{parameter[0]: value}))
+        value = _other_value(now.killer.value(killers(), parameter[0]), parameter)
+        found[f"{parameter[0]} {value}"] = replace(now, killer=now.killer.with_parameters(**{parameter[0]: value}))
     # One of the sizes may be the current one, and the phone may have no swap.
     return {name: phone for name, phone in found.items() if name == NOW or phone != now}
 
@@ -176,16 +176,16 @@ def candidates(now: Phone) -> dict[str, Phone]:
 def _compressed_by(algorithm: str, swap: Choice) -> Choice:
     """Change the algorithm; recompression by the same one would have no effect."""
     recompressed = swap.value(schemes(), "recompress") == algorithm
-    return swap.having(algorithm=algorithm, **({"recompress": "off"} if recompressed else {}))
+    return swap.with_parameters(algorithm=algorithm, **({"recompress": "off"} if recompressed else {}))
 
 
 def _with_write_back(zram: Choice) -> Choice:
     """Add write-back at the requests of AOSP's ZramWriteback, not whenever a page becomes idle."""
     tiered = zram.as_key("tiered")
-    return tiered.having(request="android") if any(known.name == "request" for known in schemes()["tiered"].parameters) else tiered
+    return tiered.with_parameters(request="android") if any(known.name == "request" for known in schemes()["tiered"].parameters) else tiered
 
 
-def _other(value: str, tried: tuple[str, str, str]) -> str:
+def _other_value(value: str, tried: tuple[str, str, str]) -> str:
     return tried[2] if value == tried[1] else tried[1]
 
 
@@ -222,7 +222,7 @@ def parts(wanted: Experiment, threads: int) -> Iterator[Experiment]:
         yield wanted.model_copy(update={"design": designs[start : start + size]})
 
 
-def tried_first(wanted: Experiment) -> int:
+def count_tried_first(wanted: Experiment) -> int:
     """The number of designs that are simulated even if memory is never tight."""
     return 2 + sum(design.name == NOT_COMPACTED for design in wanted.design)
 

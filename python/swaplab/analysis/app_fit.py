@@ -13,11 +13,11 @@ from swaplab.core import experiment as experiments
 from swaplab.core.model import AppModels, Design, Experiment, Machine, Run, Workload
 
 
-class _Typed(BaseModel):
+class _TolerantModel(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
 
-class Used(_Typed):
+class UsedPages(_TolerantModel):
     """Pages of 4 KiB that a launch or a resume used."""
 
     anon: int
@@ -25,7 +25,7 @@ class Used(_Typed):
     written: int
 
 
-class Shares(_Typed):
+class Shares(_TolerantModel):
     """Shares of an app's pages, as defined in crates/sim/src/fit/capture.rs."""
 
     resume_share: float
@@ -35,7 +35,7 @@ class Shares(_Typed):
     write_share: float
 
 
-class FitError(_Typed):
+class FitError(_TolerantModel):
     """Relative errors of the prediction of the last resume; `held_out`: it was excluded from the
     fit.
     """
@@ -48,20 +48,20 @@ class FitError(_Typed):
     known: float
 
 
-class CapturedApp(_Typed):
+class CapturedApp(_TolerantModel):
     """A captured app."""
 
     name: str
     content_hash: str | None
     anon_pages: int
     file_pages: int
-    launch: Used
-    resumes: list[Used]
+    launch: UsedPages
+    resumes: list[UsedPages]
     shares: Shares
     error: FitError
 
 
-class AppFit(_Typed):
+class AppFit(_TolerantModel):
     """Captured apps, smallest first, and the models fitted to them."""
 
     document: Literal["app-fit"] = "app-fit"

@@ -22,11 +22,11 @@ from swaplab.core.model import Document, Kind, Row
 from swaplab.core.statistics import Interval, geometric_mean, separates
 
 
-class _Typed(BaseModel):
+class _StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Compared(_Typed):
+class ComparedFigure(_StrictModel):
     """A figure of a row in a run and in the baseline run; `ratio` is None if the baseline's figure
     is 0 and the run's is not.
     """
@@ -46,7 +46,7 @@ class Compared(_Typed):
     regression: bool
 
 
-class MeanRatio(_Typed):
+class MeanRatio(_StrictModel):
     """Geometric mean and range of the ratios of one figure over all rows that both runs have."""
 
     run: str
@@ -58,14 +58,14 @@ class MeanRatio(_Typed):
     separated: int
 
 
-class Comparison(_Typed):
+class Comparison(_StrictModel):
     """Runs against a baseline run. Values are in the document's units."""
 
     document: Literal["comparison"] = "comparison"
     baseline: str
     kinds: dict[str, list[Kind]]
     fail_above_percent: float | None
-    outcomes: list[Compared]
+    outcomes: list[ComparedFigure]
     means: list[MeanRatio]
     missing: list[str]
     regressions: int
@@ -87,7 +87,7 @@ def compare(runs: Sequence[tuple[str, Document]], baseline: str | None = None, f
     if base not in names:
         raise BadInput(f"--baseline {base}: no such run; expected one of: {' '.join(names)}")
     by_run = {name: {_key(row): row for row in document.rows if _counts(row)} for name, document in runs}
-    rows: list[Compared] = []
+    rows: list[ComparedFigure] = []
     missing: list[str] = []
     for name in names:
         if name == base:
@@ -119,7 +119,7 @@ def _key(row: Row) -> Key:
     return row.world, row.workload, row.design, point_text(row) or (size_label(row) if row.replay is not None else "")
 
 
-def _compared(run: str, key: Key, outcome: Outcome, old: Row, new: Row, fail_above: float | None) -> Compared | None:
+def _compared(run: str, key: Key, outcome: Outcome, old: Row, new: Row, fail_above: float | None) -> ComparedFigure | None:
     before, after = outcome.value(old), outcome.value(new)
     if before is None or after is None:
         return None
@@ -131,7 +131,7 @@ def _compared(run: str, key: Key, outcome: Outcome, old: Row, new: Row, fail_abo
     # figures alone, as a gate in CI needs.
     sure = separated or ours is None or theirs is None
     world, workload, design, point = key
-    return Compared(
+    return ComparedFigure(
         run=run,
         world=world,
         workload=workload,
@@ -152,9 +152,9 @@ def _pair(interval: Interval | None, scale: float) -> tuple[float, float] | None
     return None if interval is None else (interval.low / scale, interval.high / scale)
 
 
-def means(rows: Sequence[Compared]) -> list[MeanRatio]:
+def means(rows: Sequence[ComparedFigure]) -> list[MeanRatio]:
     """Compute the geometric mean for each run and figure, in the order of the rows."""
-    groups: dict[tuple[str, str], list[Compared]] = {}
+    groups: dict[tuple[str, str], list[ComparedFigure]] = {}
     for row in rows:
         if row.ratio is not None and row.ratio > 0:
             groups.setdefault((row.run, row.path), []).append(row)

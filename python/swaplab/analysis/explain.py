@@ -43,11 +43,11 @@ SENDERS = {
 WORST = 10
 
 
-class _Typed(BaseModel):
+class _StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Step(_Typed):
+class Step(_StrictModel):
     """A part of a launch: its start and duration in ms, and its share of the launch."""
 
     part: str
@@ -57,7 +57,7 @@ class Step(_Typed):
     share: float
 
 
-class QueueWait(_Typed):
+class QueueWait(_StrictModel):
     """Queueing time in ms behind the requests of one sender; `owner` is the owner of the pages, if
     the sender is swap-out.
     """
@@ -68,7 +68,7 @@ class QueueWait(_Typed):
     ms: float
 
 
-class Waterfall(_Typed):
+class Waterfall(_StrictModel):
     """A launch under one design. `queue`: its queueing times by sender, the longest first; empty
     without the table `queue_waits`.
     """
@@ -83,7 +83,7 @@ class Waterfall(_Typed):
     queue: list[QueueWait]
 
 
-class Explanation(_Typed):
+class Explanation(_StrictModel):
     """A launch under every design of a run. Parts that overlap on a phone are listed one after the
     other.
     """
@@ -97,7 +97,7 @@ class Explanation(_Typed):
     designs: list[Waterfall]
 
 
-class WorstLaunch(_Typed):
+class WorstLaunch(_StrictModel):
     """A launch with its longest part other than the app's own work; `longest` is None if there was
     no other part.
     """

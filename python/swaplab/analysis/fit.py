@@ -38,11 +38,11 @@ COMPARED = (
 )
 
 
-class _Typed(BaseModel):
+class _TolerantModel(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
 
-class Starts(_Typed):
+class Starts(_TolerantModel):
     """Means over starts of one kind; None if the recording has no such counter."""
 
     count: int = 0
@@ -50,7 +50,7 @@ class Starts(_Typed):
     swapped_in_pages: float | None = None
 
 
-class AppMemory(_Typed):
+class AppMemory(_TolerantModel):
     """An app's memory in MiB; `anon_mib` is the sum of resident and swapped-out."""
 
     name: str
@@ -62,7 +62,7 @@ class AppMemory(_Typed):
     graphics_mib: float = 0.0
 
 
-class KernelMemory(_Typed):
+class KernelMemory(_TolerantModel):
     """The kernel's memory while nothing is swapped out, and the bytes that it takes per byte in
     swap.
     """
@@ -71,7 +71,7 @@ class KernelMemory(_Typed):
     pool_share: float
 
 
-class Recording(_Typed):
+class Recording(_TolerantModel):
     """The summary of a phone's recording. Sizes in MiB, pages of 4 KiB."""
 
     seconds: float = 0.0
@@ -89,7 +89,7 @@ class Recording(_Typed):
     resume_share: float | None = None
 
 
-class FitRow(_Typed):
+class FitRow(_TolerantModel):
     """A recorded and a simulated figure. `error` is relative to the recorded one, None if that is 0
     or unknown.
     """
@@ -101,7 +101,7 @@ class FitRow(_Typed):
     error: float | None
 
 
-class HeldOut(_Typed):
+class HeldOut(_TolerantModel):
     """A recording that was excluded from the fit, with the errors of its prediction."""
 
     recording: str
@@ -109,7 +109,7 @@ class HeldOut(_Typed):
     rows: list[FitRow]
 
 
-class Fit(_Typed):
+class Fit(_TolerantModel):
     """A fitted phone with its errors."""
 
     document: Literal["fit"] = "fit"
@@ -143,9 +143,9 @@ def experiment(place: Path, reading: str, swap: str, settings: list[str] | None 
     known = settings or []
     of_machine = [setting for setting in known if setting.startswith("machine.")]
     tables = {"machine": {"base": "nexus-5"}, "design": [{}], "workload": {"launches": str(place)}}
-    base = experiments.of_options(tables, of_machine)
+    base = experiments.from_options(tables, of_machine)
     text = _core.recorded_phone(place, reading, str(place), swap, experiments.dumped(base))
-    return experiments.of_options(json.loads(text), [f"name={place.stem}", *known])
+    return experiments.from_options(json.loads(text), [f"name={place.stem}", *known])
 
 
 def at_recording(fitted: Experiment, other: Experiment) -> Experiment:

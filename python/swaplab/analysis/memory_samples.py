@@ -1,7 +1,7 @@
-"""What samples of a phone's memory say by themselves, without launches: whether memory was tight,
-how much of swap was used, and what is not decided.
+"""Advice from samples of a phone's memory alone, without launches: whether memory was tight, how
+much of swap was used, and what the samples leave open.
 
-Rules are the kernel's and lmkd's own. lmkd (AOSP system/memory/lmkd, lmkd.cpp) looks at memory when
+Rules are the kernel's and lmkd's own. lmkd (AOSP system/memory/lmkd, lmkd.cpp) checks memory when
 tasks stall for `psi_partial_stall_ms` in a second. Its `get_free_swap` counts free swap as at most
 `swap_compression_ratio` times free and inactive file pages, and swap is low below
 `swap_free_low_percentage` of it.
@@ -28,11 +28,11 @@ DIRECT = ("allocstall", "pgscan_direct")
 BACKGROUND = ("pgscan_kswapd",)
 
 
-class _Typed(BaseModel):
+class _StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Moment(_Typed):
+class Moment(_StrictModel):
     """A sample for the figure: sizes in MiB, None where it has none."""
 
     number: int
@@ -42,9 +42,9 @@ class Moment(_Typed):
     swap_used_mib: float | None
 
 
-class SampleAdvice(_Typed):
-    """What samples say. `was_tight`: whether a task had to wait for memory; None if it is not
-    known. `zram`: what is said about the size of the swap area.
+class SampleAdvice(_StrictModel):
+    """The advice from samples. `was_tight`: whether a task had to wait for memory; None if it is
+    not known. `zram`: the advice about the size of the swap area.
     """
 
     document: Literal["memory-samples"] = "memory-samples"

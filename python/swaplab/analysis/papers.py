@@ -38,11 +38,11 @@ from swaplab.worlds import run as run_experiment
 from swaplab.worlds.result import Options
 
 
-class _Typed(BaseModel):
+class _StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class ExpectedClaim(_Typed):
+class ExpectedClaim(_StrictModel):
     """A `[[claim]]` of expected.toml. `section` names the place in the paper that the claim is
     from, `none` the value of no effect.
     """
@@ -64,7 +64,7 @@ class ExpectedClaim(_Typed):
     measured: str | None = None
 
 
-class Expected(_Typed):
+class Expected(_StrictModel):
     """An expected.toml: claims, claims for a kernel under virtual time, and figures by preset and
     name of the design.
     """
@@ -74,7 +74,7 @@ class Expected(_Typed):
     published: dict[str, dict[str, Published]] = Field(default_factory=dict)
 
 
-class Claim(_Typed):
+class Claim(_StrictModel):
     """A row of `swaplab papers check`."""
 
     paper: str
@@ -86,7 +86,7 @@ class Claim(_Typed):
     why: str
 
 
-class Claims(_Typed):
+class Claims(_StrictModel):
     """The output of `swaplab papers check --json`."""
 
     document: Literal["claims"] = "claims"
@@ -270,10 +270,10 @@ Mean = Callable[[str], float]
 
 def interval(rows: Sequence[Row], of: Callable[..., float], form: str = ".1f") -> str:
     """`interval_of` in words; empty for one user."""
-    return in_words(interval_of(rows, of), form)
+    return interval_text(interval_of(rows, of), form)
 
 
-def in_words(bounds: Interval | None, form: str = ".1f") -> str:
+def interval_text(bounds: Interval | None, form: str = ".1f") -> str:
     return "" if bounds is None else f"95 %: {bounds.low:{form}} to {bounds.high:{form}}"
 
 

@@ -11,11 +11,11 @@ from pydantic import BaseModel, ConfigDict
 from swaplab.core.model import Row
 
 
-class _Typed(BaseModel):
+class _StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Published(_Typed):
+class Published(_StrictModel):
     """A paper's figures of one design."""
 
     resumes_gained: float | None = None
@@ -31,7 +31,7 @@ class Published(_Typed):
     never_dead_percent: float | None = None
 
 
-class PublishedComparison(_Typed):
+class PublishedComparison(_StrictModel):
     """A published figure of a design and our figure, which is None if the run does not have it."""
 
     design: str

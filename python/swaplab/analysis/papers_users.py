@@ -134,7 +134,7 @@ def medians_by_app(users: Users, design: str) -> dict[str, float]:
     return dict(zip(grouped["app"].to_list(), grouped["ready_ns"].to_list(), strict=True))
 
 
-def over_items(values: dict[str, float]) -> tuple[float, Interval | None]:
+def mean_over_items(values: dict[str, float]) -> tuple[float, Interval | None]:
     """The mean of one value an app, program or workload, and its interval over them."""
     listed = list(values.values())
     return fmean(listed), bootstrap(len(listed), lambda drawn: fmean(listed[at] for at in drawn))

@@ -30,11 +30,11 @@ DELAY, STALL, COLD = (BY_PATH[path] for path in ("launches.delay_ms.mean", "time
 DAY_NS = 86_400e9
 
 
-class _Typed(BaseModel):
+class _StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Target(_Typed):
+class Target(_StrictModel):
     """A limit on time: at most `seconds`, or at most `percent` above the least time.
 
     For launches, a percentage also limits the number of cold starts, which a mean delay can hide.
@@ -63,7 +63,7 @@ class Target(_Typed):
         return self.seconds * per_second if self.seconds is not None else least * (1 + (self.percent or 0.0) / 100)
 
 
-class Choice(_Typed):
+class Choice(_StrictModel):
     """A choice with its price and figures. `time` is in the plan's `unit`; bytes written per day
     need a known length of the run.
     """
@@ -88,14 +88,14 @@ class Choice(_Typed):
     is_candidate: bool
 
 
-class LiveApps(_Typed):
+class LiveApps(_StrictModel):
     """The share of cold launches if `apps` apps stay alive, under LRU."""
 
     apps: int
     miss_ratio: float
 
 
-class SizePoint(_Typed):
+class SizePoint(_StrictModel):
     """A point of the trace's miss-ratio curve under LRU."""
 
     frames: int
@@ -103,7 +103,7 @@ class SizePoint(_Typed):
     filter_limited: bool
 
 
-class Plan(_Typed):
+class Plan(_StrictModel):
     """A plan: the answer, its evidence, and the run. `limit` and `least` are in `unit`."""
 
     document: Literal["plan"] = "plan"
@@ -128,7 +128,7 @@ class Plan(_Typed):
 
 
 @dataclass(frozen=True)
-class Asked:
+class SearchSpace:
     """The schemes and sizes (such as 256MiB) to try, in all combinations."""
 
     schemes: Sequence[str]
@@ -150,7 +150,7 @@ class Asked:
         return listed
 
 
-def experiment(base: Experiment, launches: str, requested: Asked, seeds: int) -> Experiment:
+def experiment(base: Experiment, launches: str, requested: SearchSpace, seeds: int) -> Experiment:
     """Build the experiment of each scheme at each size on the machine and apps of `base`, whose
     designs are replaced.
     """
@@ -255,7 +255,7 @@ def _choice(row: Row, outcome: Outcome, prices: Mapping[str, float]) -> Choice |
     interval = outcome.interval(row)
     days = row.time.wall_ns / DAY_NS if row.time.wall_ns else None
 
-    def a_day(written: float | None) -> float | None:
+    def per_day(written: float | None) -> float | None:
         return None if written is None or days is None else written / days
 
     price = dram * prices["dram"] + nvm * prices["nvm"] + flash * prices["flash"] + areas.get("sd-card", 0.0) * prices["sd-card"]
@@ -276,8 +276,8 @@ def _choice(row: Row, outcome: Outcome, prices: Mapping[str, float]) -> Choice |
         energy_j=row.energy.total_j if row.energy is not None else None,
         nvm_write_bytes=row.paging.nvm_write_bytes,
         flash_write_bytes=row.paging.flash_write_bytes,
-        nvm_write_bytes_a_day=a_day(row.paging.nvm_write_bytes),
-        flash_write_bytes_a_day=a_day(row.paging.flash_write_bytes),
+        nvm_write_bytes_a_day=per_day(row.paging.nvm_write_bytes),
+        flash_write_bytes_a_day=per_day(row.paging.flash_write_bytes),
         is_candidate=not (row.replay is not None and row.replay.filter_limited),
     )
 

@@ -27,11 +27,11 @@ from swaplab.worlds import run as run_experiment
 HEAD = "## Sensitivity"
 
 
-class _Typed(BaseModel):
+class _StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid", ser_json_inf_nan="strings")
 
 
-class Range(_Typed):
+class Range(_StrictModel):
     """An assumed parameter, with the keys and values at both ends of its range."""
 
     name: str
@@ -39,7 +39,7 @@ class Range(_Typed):
     high: Point
 
 
-class Claimed(_Typed):
+class ClaimedConclusion(_StrictModel):
     """A conclusion: design `of` has less (with `more`: more) of the figure at path `what` than
     design `than`.
     """
@@ -51,7 +51,7 @@ class Claimed(_Typed):
     more: bool = False
 
 
-class Wanted(_Typed):
+class SensitivityFile(_StrictModel):
     """A sensitivity.toml. `preset` is a preset of `swaplab list presets`, or an experiment file in
     the paper's folder.
     """
@@ -60,10 +60,10 @@ class Wanted(_Typed):
     seeds: int
     designs: list[str]
     parameter: list[Range] = Field(default_factory=list)
-    conclusion: list[Claimed] = Field(default_factory=list)
+    conclusion: list[ClaimedConclusion] = Field(default_factory=list)
 
 
-class Phone(_Typed):
+class Phone(_StrictModel):
     """A phone with a parameter at one end of its range, and a ratio per conclusion, None if there
     is nothing to compare. `unfit`: an app does not fit into its memory, so nothing was run.
     """
@@ -75,7 +75,7 @@ class Phone(_Typed):
     ratios: list[float | None]
 
 
-class Conclusion(Claimed):
+class Conclusion(ClaimedConclusion):
     """A conclusion with its result over all phones."""
 
     holds: int
@@ -85,7 +85,7 @@ class Conclusion(Claimed):
     stated: bool
 
 
-class Sensitivity(_Typed):
+class Sensitivity(_StrictModel):
     """The results for all conclusions and phones."""
 
     document: Literal["sensitivity"] = "sensitivity"
@@ -104,7 +104,7 @@ def simulate(wanted: Experiment) -> Sequence[Row]:
     return run_experiment(wanted, place="sensitivity").document.rows
 
 
-def wanted_of(name: str) -> Wanted:
+def read_sensitivity(name: str) -> SensitivityFile:
     """Read the parameters and conclusions of a paper. Raises BadInput for a paper without them."""
     place = folder() / name / "sensitivity.toml"
     if not place.is_file():
@@ -113,9 +113,9 @@ def wanted_of(name: str) -> Wanted:
     return parse(place)
 
 
-def parse(place: Path) -> Wanted:
+def parse(place: Path) -> SensitivityFile:
     try:
-        wanted = Wanted.model_validate(tomllib.loads(place.read_text("utf-8")))
+        wanted = SensitivityFile.model_validate(tomllib.loads(place.read_text("utf-8")))
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         raise BadInput(f"{place}: {' '.join(str(error).split())[:200]}; expected [[parameter]] and [[conclusion]] tables") from None
     unknown = {name for one in wanted.conclusion for name in (one.of, one.than)} - set(wanted.designs)
@@ -124,7 +124,7 @@ def parse(place: Path) -> Wanted:
     return wanted
 
 
-def base_experiment(name: str, wanted: Wanted, seeds: int | None = None) -> Experiment:
+def base_experiment(name: str, wanted: SensitivityFile, seeds: int | None = None) -> Experiment:
     """The preset, or the paper's own experiment, with the designs that conclusions are about."""
     own = folder() / name / wanted.preset
     experiment = experiments.read(own if own.is_file() else wanted.preset, [f"run.seeds={seeds or wanted.seeds}"])
@@ -136,7 +136,11 @@ def base_experiment(name: str, wanted: Wanted, seeds: int | None = None) -> Expe
 
 
 def sensitivity(
-    name: str, wanted: Wanted, seeds: int | None = None, run: Simulate = simulate, listener: Callable[[int, int], None] | None = None
+    name: str,
+    wanted: SensitivityFile,
+    seeds: int | None = None,
+    run: Simulate = simulate,
+    listener: Callable[[int, int], None] | None = None,
 ) -> Sensitivity:
     """Run every phone and judge every conclusion."""
     base = base_experiment(name, wanted, seeds)
@@ -159,7 +163,7 @@ def sensitivity(
     return Sensitivity(paper=name, preset=wanted.preset, seeds=seeds or wanted.seeds, conclusions=conclusions, phones=phones)
 
 
-def _judged(conclusion: Claimed, ratios: Sequence[float | None]) -> Conclusion:
+def _judged(conclusion: ClaimedConclusion, ratios: Sequence[float | None]) -> Conclusion:
     compared = [ratio for ratio in ratios if ratio is not None]
     holds = sum(_holds(conclusion, ratio) for ratio in compared)
     return Conclusion(
@@ -172,11 +176,11 @@ def _judged(conclusion: Claimed, ratios: Sequence[float | None]) -> Conclusion:
     )
 
 
-def _holds(conclusion: Claimed, ratio: float) -> bool:
+def _holds(conclusion: ClaimedConclusion, ratio: float) -> bool:
     return ratio > 1 if conclusion.more else ratio < 1
 
 
-def _ratio(rows: dict[str, Row], conclusion: Claimed) -> float | None:
+def _ratio(rows: dict[str, Row], conclusion: ClaimedConclusion) -> float | None:
     """Divide the figure of design `of` by that of `than`; None if both are 0 or one is unknown,
     infinity if only `than` is 0.
     """

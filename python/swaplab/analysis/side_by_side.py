@@ -37,11 +37,11 @@ NEGLIGIBLE_MIB = 32 * 4096 / MIB
 TRUTH: tuple[Kind, ...] = ("measured", "emulated", "virtual", "simulated")
 
 
-class _Typed(BaseModel):
+class _StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Side(_Typed):
+class Side(_StrictModel):
     """One world's figure of a design."""
 
     world: str
@@ -50,7 +50,7 @@ class Side(_Typed):
     interval: tuple[float, float] | None
 
 
-class Pair(_Typed):
+class Pair(_StrictModel):
     """A figure of one design in the reference world and in another.
 
     `difference`: other minus reference; `relative`: as a share of the reference. Both are None if a
@@ -72,7 +72,7 @@ class Pair(_Typed):
     idle: bool
 
 
-class Goal(_Typed):
+class Goal(_StrictModel):
     """The numbers of pairs within a goal, judged, and idle; `median` and `largest` absolute
     difference, None if nothing was judged.
     """
@@ -89,7 +89,7 @@ class Goal(_Typed):
     largest: float | None
 
 
-class Ranking(_Typed):
+class Ranking(_StrictModel):
     """Kendall's tau-b between a world's ranking of designs and the reference's, by median resume
     delay.
 
@@ -103,7 +103,7 @@ class Ranking(_Typed):
     wanted: float = TAU
 
 
-class WorldComparison(_Typed):
+class WorldComparison(_StrictModel):
     """The comparison of every world with the reference world."""
 
     document: Literal["worlds"] = "worlds"

@@ -74,7 +74,7 @@ class Meta(BaseModel):
 
 
 @dataclass(frozen=True)
-class Captured:
+class CaptureResult:
     """A finished capture: the trace's metadata, the reason of a truncation (None if there is none),
     and the exit code.
     """
@@ -84,7 +84,7 @@ class Captured:
     exit_code: int
 
 
-def capture(plan: Plan) -> Captured:
+def capture(plan: Plan) -> CaptureResult:
     """Run the program and write its trace. Returns the metadata and the exit code."""
     try_output(plan.output)
     sizes = _core.capture_cache_sizes(plan.caches) if plan.caches else None
@@ -102,7 +102,7 @@ def capture(plan: Plan) -> Captured:
         return _finish(program, recording, partial(recording.record_lackey, plan.request(), ours, program.pid))
 
 
-def _finish(program: subprocess.Popen[bytes], recording: _core.Capture, record: Callable[[], tuple[str, str | None]]) -> Captured:
+def _finish(program: subprocess.Popen[bytes], recording: _core.Capture, record: Callable[[], tuple[str, str | None]]) -> CaptureResult:
     """Record in a separate thread, and wait for the program in this one, which receives signals."""
     result: list[tuple[str, str | None] | BaseException] = []
 
@@ -136,8 +136,8 @@ def _finish(program: subprocess.Popen[bytes], recording: _core.Capture, record: 
         raise outcome
     text, cut = outcome
     if interrupted:
-        return Captured(Meta.model_validate_json(text), cut or "interrupted", 130)
-    return Captured(Meta.model_validate_json(text), cut, 0 if ended_here else code if code >= 0 else 128 - code)
+        return CaptureResult(Meta.model_validate_json(text), cut or "interrupted", 130)
+    return CaptureResult(Meta.model_validate_json(text), cut, 0 if ended_here else code if code >= 0 else 128 - code)
 
 
 def _end(program: subprocess.Popen[bytes], first: signal.Signals = signal.SIGTERM) -> None:

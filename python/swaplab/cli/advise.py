@@ -44,7 +44,7 @@ def register(app: typer.Typer) -> None:
 
 
 @dataclass
-class Finished:
+class GroupResults:
     """The documents of the groups of designs that were simulated, and why others were not; empty if
     all were.
     """
@@ -146,14 +146,14 @@ def _advise_on_samples(source: Path, columns: str | None, output: Path | None, a
         print(f"report: {path_for_message(output / 'report.html')}")
 
 
-def _simulate(wanted: Experiment, jobs: int, label: str) -> Finished:
+def _simulate(wanted: Experiment, jobs: int, label: str) -> GroupResults:
     """Simulate the designs in groups until all are done, memory was never tight, or the user
     interrupts.
 
     Raises KeyboardInterrupt if there are no two designs to compare yet.
     """
-    total, first, threads = len(wanted.design), advice.tried_first(wanted), jobs or os.cpu_count() or 1
-    finished = Finished([])
+    total, first, threads = len(wanted.design), advice.count_tried_first(wanted), jobs or os.cpu_count() or 1
+    finished = GroupResults([])
 
     def count() -> int:
         return sum(len(document.rows) for document in finished.documents)

@@ -104,7 +104,7 @@ def replayed(program: str, jobs: int) -> Document:
         "run": {"on": ["replay"]},
         "vary": {"machine.dram": MEMORY},
     }
-    return run(experiments.of_options(table), Options(jobs=jobs), place="demo").document
+    return run(experiments.from_options(table), Options(jobs=jobs), place="demo").document
 
 
 def _curve(document: Document) -> Curve:

@@ -43,7 +43,7 @@ def doctor(
     listed = [*capabilities(), *capabilities(vm.PROBES)] if target == "local" else _examine_target(target, repair, dry_run, as_json)
     if listed is None:
         return
-    left = [str(path) for path in journal.left_behind()] if target == "local" else []
+    left = [str(path) for path in journal.orphaned_journals()] if target == "local" else []
     if as_json:
         document = {
             "schema": 1,

@@ -68,6 +68,6 @@ def exec_program(
         "workload": {"apps": [{"command": command}]},
         "run": {"on": ["memory"], "memory": {"medium": medium, "nvm": nvm, "flash": flash, "unmanaged": unmanaged}},
     }
-    experiment = experiments.of_options(table, set)
+    experiment = experiments.from_options(table, set)
     experiments.refuse(experiment, "exec")
     sys.exit(execute(experiment, stats, record))

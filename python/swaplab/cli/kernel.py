@@ -77,7 +77,9 @@ def build(
     """Build a minimal arm64 kernel from the distribution's source or a tree; it is cached by the
     hash of all inputs.
     """
-    built = building.build(building.Wanted(series, tree, tuple(patch), tuple(config), name, jobs or os.cpu_count() or 1), _print_status)
+    built = building.build(
+        building.BuildRequest(series, tree, tuple(patch), tuple(config), name, jobs or os.cpu_count() or 1), _print_status
+    )
     _end_line()
     if as_json:
         row = {"name": built.kernel.name, "release": built.kernel.release, "image": str(built.kernel.image)}
@@ -109,7 +111,7 @@ def compare(
     """
     experiment = experiments.read(file, [*set, "run.on=vm"])
     experiments.refuse(experiment, path_for_message(file))
-    comparison = ab.of_tree(tree, base, series, experiment, tuple(config), jobs or os.cpu_count() or 1, _print_status)
+    comparison = ab.compare_commits(tree, base, series, experiment, tuple(config), jobs or os.cpu_count() or 1, _print_status)
     _end_line()
     if as_json:
         print(comparison.model_dump_json(indent=2))

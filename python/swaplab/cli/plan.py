@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from swaplab.analysis import plan as plans
-from swaplab.analysis.plan import Asked, Plan, SizePoint, Target
+from swaplab.analysis.plan import Plan, SearchSpace, SizePoint, Target
 from swaplab.analysis.verdict import plural
 from swaplab.cli import options as o
 from swaplab.cli.output import write_result
@@ -86,7 +86,7 @@ def plan(
     with bar(f"planning {path_for_message(trace.name)}") as listener:
         options = Options(jobs=jobs, listener=listener)
         if info.kind == "launch":
-            asked = Asked(o.split_list(swap or [LAUNCH_SCHEMES]), o.split_list(swap_size))
+            asked = SearchSpace(o.split_list(swap or [LAUNCH_SCHEMES]), o.split_list(swap_size))
             wanted = experiments.resolve(plans.experiment(experiments.read(machine), utf8_name(trace), asked, seeds), "plan")
             document = run(wanted, options, place="plan").document
             planned = plans.plan(document, aim, prices, cold_starts_by_live_apps=cold_starts_by_live_apps(trace, reading))
@@ -99,7 +99,7 @@ def plan(
                 "run": {"on": ["replay"], "replay": replay},
                 "vary": {"machine.dram": o.split_list(memory)},
             }
-            document = run(experiments.of_options(table), options, place="plan").document
+            document = run(experiments.from_options(table), options, place="plan").document
             curve = lru_curve(trace, reading)
             sizes = sorted({max(1, info.footprint_pages * at // 100) for at in range(1, 101)})
             limit = info.valid_from_frames

@@ -84,7 +84,7 @@ def replay(
         table["machine"] = {**table["machine"], "dram": sizes[0]}  # type: ignore[dict-item]
     else:
         table["vary"] = {"machine.dram": list(dict.fromkeys(sizes))}
-    experiment = experiments.of_options(table, set)
+    experiment = experiments.from_options(table, set)
     if save is not None:
         refuse_overwrite(save, [trace])
         try_output(save)

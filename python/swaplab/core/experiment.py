@@ -53,7 +53,7 @@ def parse(text: str, place: str = "experiment", set: list[str] | None = None) ->
 _OPTIONS = "options.json"
 
 
-def of_options(table: Mapping[str, object], set: list[str] | None = None) -> Experiment:
+def from_options(table: Mapping[str, object], set: list[str] | None = None) -> Experiment:
     """Resolve the experiment that the options of a command give, with `KEY=VALUE` changes. Raises
     BadInput with the key, but without a file and a line, because the user did not write a file.
     """
@@ -148,34 +148,34 @@ def machines() -> list[MachinePreset]:
 def resolve_paths(experiment: Experiment, folder: Path) -> Experiment:
     """Replace names of files that exist in the experiment's folder with their paths."""
 
-    def beside_experiment(name: str) -> str:
+    def resolve_near_experiment(name: str) -> str:
         near = folder / name
         return str(near) if "://" not in name and not Path(name).is_absolute() and near.is_file() else name
 
     workload, devices = experiment.workload, experiment.machine.devices
     if workload.trace and workload.trace not in BUNDLED:
-        workload.trace = beside_experiment(workload.trace)
+        workload.trace = resolve_near_experiment(workload.trace)
     if workload.reading.pages:
-        workload.reading.pages = beside_experiment(workload.reading.pages)
+        workload.reading.pages = resolve_near_experiment(workload.reading.pages)
     if isinstance(workload.launches, str):
-        workload.launches = beside_experiment(workload.launches)
+        workload.launches = resolve_near_experiment(workload.launches)
     if isinstance(workload.apps, str):
-        workload.apps = beside_experiment(workload.apps)
+        workload.apps = resolve_near_experiment(workload.apps)
     elif isinstance(workload.apps, list):
         for use in workload.apps:
             if isinstance(use, Use) and use.use.endswith(".toml"):
-                use.use = beside_experiment(use.use)
+                use.use = resolve_near_experiment(use.use)
     if "/" in experiment.run.vm.kernel:
-        experiment.run.vm.kernel = beside_experiment(experiment.run.vm.kernel)
+        experiment.run.vm.kernel = resolve_near_experiment(experiment.run.vm.kernel)
     for name in type(devices).model_fields:
-        setattr(devices, name, beside_experiment(getattr(devices, name)))
+        setattr(devices, name, resolve_near_experiment(getattr(devices, name)))
     for design in experiment.design:
         if not isinstance(design.policy, list):
-            design.policy = _resolve_policy(design.policy, beside_experiment)
+            design.policy = _resolve_policy(design.policy, resolve_near_experiment)
     if experiment.vary is not None:
         for key, values in (experiment.vary.__pydantic_extra__ or {}).items():
             if isinstance(values, list):
-                values[:] = [_resolve_value(key, value, beside_experiment) for value in values]
+                values[:] = [_resolve_value(key, value, resolve_near_experiment) for value in values]
     return experiment
 
 

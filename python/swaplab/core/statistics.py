@@ -145,15 +145,15 @@ def student(level: float, freedom: int) -> float:
     if freedom > 2000:
         return NormalDist().inv_cdf((1 + level) / 2)
     low, high = 0.0, 1.0
-    while _within(high, freedom) < level:
+    while _two_sided_probability(high, freedom) < level:
         high *= 2
     for _ in range(80):
         middle = (low + high) / 2
-        low, high = (middle, high) if _within(middle, freedom) < level else (low, middle)
+        low, high = (middle, high) if _two_sided_probability(middle, freedom) < level else (low, middle)
     return high
 
 
-def _within(t: float, freedom: int) -> float:
+def _two_sided_probability(t: float, freedom: int) -> float:
     """P(|T| <= t) by the finite sums of Abramowitz and Stegun, 26.7.3 (odd) and 26.7.4 (even)."""
     angle = math.atan(t / math.sqrt(freedom))
     cosine, term, total = math.cos(angle), 1.0, 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from swaplab.analysis.compare import Compared, Comparison, conclusion
+from swaplab.analysis.compare import ComparedFigure, Comparison, conclusion
 from swaplab.analysis.outcomes import BY_PATH
 from swaplab.analysis.verdict import amount, plural
 from swaplab.core.model import Kind
@@ -50,7 +50,7 @@ def _marked(run: str, comparison: Comparison) -> str:
     return f"{run} ({', '.join(comparison.kinds[run])})" if len(kinds) > 1 else run
 
 
-def _cells(row: Compared, comparison: Comparison) -> list[Cell]:
+def _cells(row: ComparedFigure, comparison: Comparison) -> list[Cell]:
     outcome = BY_PATH[row.path]
     cells = [Cell(text) for text in (_marked(row.run, comparison), row.design, row.workload.rsplit("/", 1)[-1], row.point, outcome.words)]
     cells += [Cell(amount(value * outcome.scale, outcome.unit)) for value in (row.baseline_value, row.value)]
@@ -59,7 +59,7 @@ def _cells(row: Compared, comparison: Comparison) -> list[Cell]:
     return [*cells, ratio, Cell("yes" if row.separated else "no")]
 
 
-def _figure(rows: list[Compared], key: str, comparison: Comparison) -> Figure:
+def _figure(rows: list[ComparedFigure], key: str, comparison: Comparison) -> Figure:
     words = BY_PATH[comparison.outcomes[0].path].words
     base = _marked(comparison.baseline, comparison)
     lines = [

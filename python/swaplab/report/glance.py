@@ -11,7 +11,7 @@ from swaplab.analysis.outcomes import BY_PATH
 from swaplab.analysis.verdict import number
 from swaplab.core.model import PhoneDetail, Row
 from swaplab.core.statistics import separates
-from swaplab.report.origin import Labeled
+from swaplab.report.origin import LabeledRow
 from swaplab.report.page import Cell, Section, Table
 
 DELAY, COLD, JANK = BY_PATH["launches.delay_ms.mean"], BY_PATH["launches.cold"], BY_PATH["display.janky_share"]
@@ -22,12 +22,12 @@ CAPTION = (
 COLUMNS = ["design", "launch, ms", "cold starts, %", "janky frames, %", "apps lost a day", "flash, years", "battery a day, %"]
 
 
-def table(rows: Sequence[Labeled]) -> Table:
+def table(rows: Sequence[LabeledRow]) -> Table:
     """Build the summary table, a row per design, with few columns."""
     return Table(CAPTION, COLUMNS, [[Cell(entry.label), *map(Cell, _texts(entry.row))] for entry in rows])
 
 
-def summarized(section: Section, rows: Sequence[Labeled]) -> Section:
+def summarized(section: Section, rows: Sequence[LabeledRow]) -> Section:
     """Return a section about these rows with the summary table, and with the sentence whether
     memory was tight.
     """
@@ -76,7 +76,7 @@ def _years(row: Row) -> str:
     return "over 100" if years > 100 else number(years, 2)
 
 
-def lines(rows: Sequence[Labeled]) -> list[str]:
+def lines(rows: Sequence[LabeledRow]) -> list[str]:
     """Describe whether memory was tight, and the changes from the first design to those with least
     delay and fewest cold starts.
     """
@@ -95,11 +95,11 @@ def lines(rows: Sequence[Labeled]) -> list[str]:
     return sentences
 
 
-def _mean(entry: Labeled) -> float:
+def _mean(entry: LabeledRow) -> float:
     return DELAY.value(entry.row) or 0.0
 
 
-def _cold(entry: Labeled) -> float:
+def _cold(entry: LabeledRow) -> float:
     return COLD.value(entry.row) or 0.0
 
 
@@ -107,7 +107,7 @@ def _percent(change: float, of: float) -> str:
     return f"{100 * change / of:+.1f} %" if of else "from none"
 
 
-def _change_of_delay(base: Labeled, least: Labeled) -> str:
+def _change_of_delay(base: LabeledRow, least: LabeledRow) -> str:
     change = _mean(least) - _mean(base)
     percent = _percent(change, _mean(base))
     first, second = DELAY.interval(base.row), DELAY.interval(least.row)

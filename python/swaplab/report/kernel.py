@@ -11,7 +11,7 @@ from swaplab.analysis.verdict import number, plural
 from swaplab.core.model import Document, KernelDetail, Row
 from swaplab.report import launches
 from swaplab.report.launches import text_of_number
-from swaplab.report.origin import Labeled, kinds_of, labeled, mixed_kinds, origin, workload_name
+from swaplab.report.origin import LabeledRow, kinds_of, labeled, mixed_kinds, origin, workload_name
 from swaplab.report.page import Cell, Section, Table
 
 TITLES = {"kernel": "This kernel", "vm": "A kernel under virtual time"}
@@ -35,7 +35,7 @@ def section(document: Document, rows: Sequence[Row], key: str) -> Section:
         evidence=[*mixed_kinds(rows), *_evidence(entries), *launches.invalid_lines(entries), *launches.memory_lines(entries)],
         figures=[figure for figure in figures if figure is not None],
         tables=[
-            launches.every_design(entries),
+            launches.design_table(entries),
             *_pressure(entries),
             *_mapped_reads(entries),
             *launches.wear_table(entries),
@@ -57,11 +57,11 @@ def _release(document: Document, world: str) -> str:
     return document.machine.kernel if document.machine is not None and document.machine.kernel else ""
 
 
-def _detail(entry: Labeled) -> KernelDetail:
+def _detail(entry: LabeledRow) -> KernelDetail:
     return entry.row.kernel or KernelDetail()
 
 
-def _evidence(rows: Sequence[Labeled]) -> list[str]:
+def _evidence(rows: Sequence[LabeledRow]) -> list[str]:
     runs = max(entry.row.seeds for entry in rows)
     lines = [f"{plural(runs, 'repetition')} of each design. Intervals are 95 %."]
     lines += [
@@ -80,7 +80,7 @@ def _evidence(rows: Sequence[Labeled]) -> list[str]:
     return lines
 
 
-def _pressure(rows: Sequence[Labeled]) -> list[Table]:
+def _pressure(rows: Sequence[LabeledRow]) -> list[Table]:
     columns = ["design", "swap, MiB", "refaults", "stalled (PSI some), ms", "all stalled (PSI full), ms", "PSI of", "kills by reason"]
     cells = []
     for entry in rows:
@@ -98,7 +98,7 @@ def _pressure(rows: Sequence[Labeled]) -> list[Table]:
     return [Table("Pressure", columns, cells)]
 
 
-def _mapped_reads(rows: Sequence[Labeled]) -> list[Table]:
+def _mapped_reads(rows: Sequence[LabeledRow]) -> list[Table]:
     columns = ["design", "loads", "misses", "misses of visits", "ns a line", "mean delay, ms", "with the visit's misses, ms"]
     cells = []
     for entry in rows:
@@ -110,7 +110,7 @@ def _mapped_reads(rows: Sequence[Labeled]) -> list[Table]:
     return [Table("Loads from NVM mapped in place, which no other time includes", columns, cells)] if cells else []
 
 
-def _calibration(rows: Sequence[Labeled]) -> list[Table]:
+def _calibration(rows: Sequence[LabeledRow]) -> list[Table]:
     costs = {
         entry.label: entry.row.kernel.calibration
         for entry in rows
@@ -133,7 +133,7 @@ def _calibration(rows: Sequence[Labeled]) -> list[Table]:
     return tables
 
 
-def _by_app(rows: Sequence[Labeled]) -> list[Table]:
+def _by_app(rows: Sequence[LabeledRow]) -> list[Table]:
     names = list(dict.fromkeys(name for entry in rows for name in _detail(entry).by_app_ms))
     if not names:
         return []

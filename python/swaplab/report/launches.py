@@ -13,7 +13,7 @@ from swaplab.analysis.outcomes import BY_PATH, MIB, judge
 from swaplab.analysis.verdict import number
 from swaplab.core.model import Spread
 from swaplab.report.figure import Figure
-from swaplab.report.origin import Labeled, memory_text
+from swaplab.report.origin import LabeledRow, memory_text
 from swaplab.report.page import Cell, Table
 from swaplab.report.theme import color
 
@@ -28,20 +28,20 @@ BYTES = {
 }
 
 
-def verdict_text(rows: Sequence[Labeled]) -> str:
+def verdict_text(rows: Sequence[LabeledRow]) -> str:
     """Return the verdict on the mean launch delay."""
     return judge([entry.row for entry in rows], BY_PATH["launches.delay_ms.mean"], [entry.label for entry in rows]).text
 
 
-def memory_lines(rows: Sequence[Labeled]) -> list[str]:
+def memory_lines(rows: Sequence[LabeledRow]) -> list[str]:
     return [f"{entry.label}: {text}." for entry in rows if (text := memory_text(entry.row.memory))]
 
 
-def invalid_lines(rows: Sequence[Labeled]) -> list[str]:
+def invalid_lines(rows: Sequence[LabeledRow]) -> list[str]:
     return [f"{entry.label} is left out of the verdict: {entry.row.invalid}." for entry in rows if entry.row.invalid is not None]
 
 
-def spread_of(entry: Labeled, name: str) -> Spread | None:
+def spread_of(entry: LabeledRow, name: str) -> Spread | None:
     """Return the distribution `delay_ms`, `cold_ms` or `resume_ms` of a row; None if there is
     none.
     """
@@ -50,7 +50,7 @@ def spread_of(entry: Labeled, name: str) -> Spread | None:
     return spreads.get(name)
 
 
-def times(rows: Sequence[Labeled], key: str) -> Figure | None:
+def times(rows: Sequence[LabeledRow], key: str) -> Figure | None:
     rows_of_times = []
     for entry in rows:
         for name, words in TIMES.items():
@@ -131,7 +131,7 @@ def parts_figure(
     return Figure(key=key, title=title, reading=reading, data=data, wide=wide, narrow=narrow)
 
 
-def feelings(rows: Sequence[Labeled], key: str) -> Figure | None:
+def feelings(rows: Sequence[LabeledRow], key: str) -> Figure | None:
     counts = []
     for entry in rows:
         if entry.row.launches is not None:
@@ -142,7 +142,7 @@ def feelings(rows: Sequence[Labeled], key: str) -> Figure | None:
     return parts_figure(counts, f"{key}-ux", "What users feel", reading, "launches", FEELINGS, is_share=True)
 
 
-def bytes_moved(rows: Sequence[Labeled], key: str) -> Figure | None:
+def bytes_moved(rows: Sequence[LabeledRow], key: str) -> Figure | None:
     moved = []
     for entry in rows:
         paging = entry.row.paging
@@ -153,7 +153,7 @@ def bytes_moved(rows: Sequence[Labeled], key: str) -> Figure | None:
     return parts_figure(moved, f"{key}-bytes", "Bytes moved", reading, "MiB", tones, is_stacked=False)
 
 
-def energy(rows: Sequence[Labeled], key: str) -> Figure | None:
+def energy(rows: Sequence[LabeledRow], key: str) -> Figure | None:
     parts = [
         (entry.label, name, value)
         for entry in rows
@@ -166,7 +166,7 @@ def energy(rows: Sequence[Labeled], key: str) -> Figure | None:
     return parts_figure(parts, f"{key}-energy", "Energy", "Where each design spends its energy.", "J", tones)
 
 
-def every_design(rows: Sequence[Labeled]) -> Table:
+def design_table(rows: Sequence[LabeledRow]) -> Table:
     """Build the table of delays, counts and traffic, a row per design."""
     columns = ["design", "launches", "cold starts", "kills", "median, ms", "95 %, ms", "resume, ms", "cold, ms", "in, MiB", "out, MiB"]
     cells = []
@@ -186,7 +186,7 @@ def text_of_number(value: float | None) -> str:
     return "-" if value is None else number(value)
 
 
-def wear_table(rows: Sequence[Labeled]) -> list[Table]:
+def wear_table(rows: Sequence[LabeledRow]) -> list[Table]:
     """Build the table of wear of each written medium: cycles per day, and years until its endurance
     is used up at this launch rate.
     """

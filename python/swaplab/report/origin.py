@@ -14,14 +14,14 @@ from swaplab.core.model import Document, Host, Input, Kind, Memory, Row
 
 
 @dataclass(frozen=True)
-class Labeled:
+class LabeledRow:
     """A row with its label in tables and figures."""
 
     label: str
     row: Row
 
 
-def labeled(rows: Sequence[Row]) -> list[Labeled]:
+def labeled(rows: Sequence[Row]) -> list[LabeledRow]:
     """Label each row with its design, the varied keys of its point, and its kind if kinds
     differ.
     """
@@ -31,7 +31,7 @@ def labeled(rows: Sequence[Row]) -> list[Labeled]:
     for row in rows:
         where = ", ".join(f"{key.rsplit('.', 1)[-1]} {value}" for key, value in row.point.items() if key in varied)
         label = f"{row.design}, {where}" if where else row.design
-        entries.append(Labeled(f"{label} ({row.kind})" if len(kinds) > 1 else label, row))
+        entries.append(LabeledRow(f"{label} ({row.kind})" if len(kinds) > 1 else label, row))
     return entries
 
 

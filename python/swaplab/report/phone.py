@@ -10,7 +10,7 @@ from swaplab.analysis.outcomes import memory_was_tight
 from swaplab.analysis.verdict import number, plural
 from swaplab.core.model import Document, PhoneDetail, Row, Spread, StartSpread
 from swaplab.report import glance, launches, phone_figures
-from swaplab.report.origin import Labeled, kinds_of, labeled, mixed_kinds, origin, workload_name
+from swaplab.report.origin import LabeledRow, kinds_of, labeled, mixed_kinds, origin, workload_name
 from swaplab.report.page import Cell, Section, Table
 
 CLASSES = ("foreground", "service", "previous", "cached")
@@ -48,7 +48,7 @@ def section(document: Document, rows: Sequence[Row], key: str) -> Section:
             feel_table(entries),
             cost_table(entries),
             *launches.wear_table(entries),
-            launches.every_design(entries),
+            launches.design_table(entries),
             _app_table(entries),
         ],
         provenance=origin(document, rows),
@@ -57,11 +57,11 @@ def section(document: Document, rows: Sequence[Row], key: str) -> Section:
     )
 
 
-def detail(entry: Labeled) -> PhoneDetail:
+def detail(entry: LabeledRow) -> PhoneDetail:
     return entry.row.phone or PhoneDetail()
 
 
-def _evidence(document: Document, rows: Sequence[Labeled]) -> list[str]:
+def _evidence(document: Document, rows: Sequence[LabeledRow]) -> list[str]:
     first = rows[0].row
     launched = first.launches.count if first.launches is not None else 0
     lines = [
@@ -82,7 +82,7 @@ def _evidence(document: Document, rows: Sequence[Labeled]) -> list[str]:
     return lines
 
 
-def _display(document: Document, rows: Sequence[Labeled]) -> list[str]:
+def _display(document: Document, rows: Sequence[LabeledRow]) -> list[str]:
     """Say what the share of janky frames means, or why it is not known."""
     display = document.experiment.machine.display
     if any(entry.row.display is None for entry in rows):
@@ -94,7 +94,7 @@ def _display(document: Document, rows: Sequence[Labeled]) -> list[str]:
     ]
 
 
-def feel_table(rows: Sequence[Labeled]) -> Table:
+def feel_table(rows: Sequence[LabeledRow]) -> Table:
     """Build the table of the figures that matter to a user, a row per design; rates per day are at
     the launch rate of the run.
     """
@@ -119,7 +119,7 @@ def feel_table(rows: Sequence[Labeled]) -> Table:
     return Table("What a user feels (figures per day: at the launch rate of this run)", columns, cells)
 
 
-def cost_table(rows: Sequence[Labeled]) -> Table:
+def cost_table(rows: Sequence[LabeledRow]) -> Table:
     """Build the table of the figures that matter to a phone's vendor, a row per design."""
     columns = ["design", "direct reclaim, ms a day", "kswapd processor, s a day", "flash writes, GiB a day", "flash lasts, years"]
     columns += ["energy, J a day", "battery a day", "writes never read"]
@@ -142,7 +142,7 @@ def _delay(spread: Spread | None, leaf: str) -> str:
     return f"{value:,.0f}" + (f" ({interval[0]:,.0f} to {interval[1]:,.0f})" if interval else "")
 
 
-def _app_table(rows: Sequence[Labeled]) -> Table:
+def _app_table(rows: Sequence[LabeledRow]) -> Table:
     columns = [
         "app",
         "design",

@@ -13,7 +13,7 @@ from swaplab.analysis.verdict import plural
 from swaplab.core.model import PhoneDetail
 from swaplab.report.figure import Figure
 from swaplab.report.launches import parts_figure
-from swaplab.report.origin import Labeled
+from swaplab.report.origin import LabeledRow
 from swaplab.report.theme import LINES, color
 
 #: Parts of memory from bottom to top, with their colors; their columns end in `_mib`.
@@ -37,11 +37,11 @@ SAMPLES = 200
 NAMED = 5
 
 
-def _phone(entry: Labeled) -> PhoneDetail:
+def _phone(entry: LabeledRow) -> PhoneDetail:
     return entry.row.phone or PhoneDetail()
 
 
-def launch_cdf(rows: Sequence[Labeled], key: str) -> Figure | None:
+def launch_cdf(rows: Sequence[LabeledRow], key: str) -> Figure | None:
     """Draw the distributions of cold starts and resumes separately: they differ by a factor of ten,
     so a mix would reflect their counts.
     """
@@ -72,7 +72,7 @@ def launch_cdf(rows: Sequence[Labeled], key: str) -> Figure | None:
     )
 
 
-def lifetimes(rows: Sequence[Labeled], key: str) -> Figure | None:
+def lifetimes(rows: Sequence[LabeledRow], key: str) -> Figure | None:
     """Draw the distribution of entry lifetimes. Lines end below 100 %: the owners of the other
     entries were alive at the end.
     """
@@ -96,7 +96,7 @@ def lifetimes(rows: Sequence[Labeled], key: str) -> Figure | None:
     )
 
 
-def _names(rows: Sequence[Labeled]) -> list[str]:
+def _names(rows: Sequence[LabeledRow]) -> list[str]:
     return [entry.label for entry in rows]
 
 
@@ -124,7 +124,7 @@ def _cdf(data: pl.DataFrame, x: str, title: str, label: str, order: list[str], l
     return alt.layer(line, dots.encode(description="label:N"))
 
 
-def timeline(rows: Sequence[Labeled], key: str) -> Figure | None:
+def timeline(rows: Sequence[LabeledRow], key: str) -> Figure | None:
     """Draw a band per part of memory and a vertical line per kill, for the first run of each
     design.
     """
@@ -202,7 +202,7 @@ def timeline(rows: Sequence[Labeled], key: str) -> Figure | None:
     )
 
 
-def traffic(rows: Sequence[Labeled], key: str) -> Figure | None:
+def traffic(rows: Sequence[LabeledRow], key: str) -> Figure | None:
     """Draw swap-out by owner; the apps with most of it are named."""
     total: dict[str, float] = {}
     for entry in rows:
@@ -220,7 +220,7 @@ def traffic(rows: Sequence[Labeled], key: str) -> Figure | None:
     return parts_figure(parts, f"{key}-traffic", "Swap traffic by app", reading, "MiB swapped out", tones)
 
 
-def wasted(rows: Sequence[Labeled], key: str) -> Figure | None:
+def wasted(rows: Sequence[LabeledRow], key: str) -> Figure | None:
     """Draw the share of swap entries that were never read before their owner ended or the run
     ended.
     """

@@ -9,7 +9,7 @@ from swaplab.analysis.verdict import number, plural
 from swaplab.core.model import Document, MemoryDetail, Row
 from swaplab.report import launches
 from swaplab.report.launches import text_of_number
-from swaplab.report.origin import Labeled, kinds_of, labeled, memory_text, mixed_kinds, origin, workload_name
+from swaplab.report.origin import LabeledRow, kinds_of, labeled, memory_text, mixed_kinds, origin, workload_name
 from swaplab.report.page import Cell, Section, Table
 
 TIMES = tuple(outcome for outcome in OUTCOMES if outcome.path in ("time.wall_ns", "time.stall_ns", "time.io_ns"))
@@ -38,11 +38,11 @@ def section(document: Document, rows: Sequence[Row], key: str) -> Section:
     )
 
 
-def _detail(entry: Labeled) -> MemoryDetail:
+def _detail(entry: LabeledRow) -> MemoryDetail:
     return entry.row.program or MemoryDetail()
 
 
-def _table(rows: Sequence[Labeled]) -> Table:
+def _table(rows: Sequence[LabeledRow]) -> Table:
     columns = ["design", "ran for, s", "processes", "copied pages", "direct reads", "swapped in, MiB", "swapped out, MiB"]
     cells = []
     for entry in rows:
@@ -56,7 +56,7 @@ def _table(rows: Sequence[Labeled]) -> Table:
     return Table(f"Every design ({runs} each)", columns, cells)
 
 
-def _counters(rows: Sequence[Labeled]) -> Table:
+def _counters(rows: Sequence[LabeledRow]) -> Table:
     names = list(dict.fromkeys(name for entry in rows for name in _detail(entry).stats))
     cells = [[Cell(name.replace("_", " ")), *(Cell(text_of_number(_detail(entry).stats.get(name))) for entry in rows)] for name in names]
     return Table("The pager's counters", ["counter", *(entry.label for entry in rows)], cells, folded=True)

@@ -41,7 +41,7 @@ def section(document: Document, rows: Sequence[Row], key: str) -> Section:
     )
 
 
-def _means(valid: pl.DataFrame) -> list[tuple[str, float]]:
+def _ranked_means(valid: pl.DataFrame) -> list[tuple[str, float]]:
     """Rank the schemes by the geometric mean of their time over all policies and sizes. Schemes
     that lack some of them are left out.
     """
@@ -52,7 +52,7 @@ def _means(valid: pl.DataFrame) -> list[tuple[str, float]]:
 
 
 def _verdict(valid: pl.DataFrame) -> str:
-    means = _means(valid)
+    means = _ranked_means(valid)
     if not means:
         return "No verdict: every memory size is below the trace's filter limit, or nothing was swapped."
     decision = verdict([Candidate(name, time * 1e-9) for name, time in means], "stall time at equal frames", "s", exact=True)

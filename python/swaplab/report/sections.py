@@ -45,7 +45,7 @@ def sections(document: Readable, key: str = "run") -> list[Section]:
     """Build the sections of one typed document or result."""
     match document:
         case Document():
-            return _of_run(document, key)
+            return _run_sections(document, key)
         case Comparison():
             return [comparison.section(document, key)]
         case Plan():
@@ -84,7 +84,7 @@ def all_sections(documents: Sequence[tuple[str, Readable]]) -> list[Section]:
     return gathered
 
 
-def _of_run(document: Document, key: str) -> list[Section]:
+def _run_sections(document: Document, key: str) -> list[Section]:
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in document.rows:
         groups.setdefault((row.world, row.workload), []).append(row)

@@ -65,12 +65,12 @@ def sections(document: Document, launches: pl.DataFrame, waits: pl.DataFrame | N
                 " `swaplab explain RUN LAUNCH` explains a launch under every design."
             ],
             figures=[_figure(bars)],
-            tables=[Table("Waits of the worst launches", head, [list(map(Cell, line)) for line in lines]), *_behind(bars)],
+            tables=[Table("Waits of the worst launches", head, [list(map(Cell, line)) for line in lines]), *_queueing_tables(bars)],
         )
     ]
 
 
-def _behind(bars: list[tuple[str, Waterfall]]) -> list[Table]:
+def _queueing_tables(bars: list[tuple[str, Waterfall]]) -> list[Table]:
     """Build the table of queueing times by sender; none if no launch waited in a queue."""
     lines = [[label, wait.what, f"{wait.ms:,.1f}"] for label, bar in bars for wait in bar.queue[:MOST_SENDERS]]
     caption = f"Queueing behind the requests of others (at most {MOST_SENDERS} senders of each launch)"

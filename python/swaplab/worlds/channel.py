@@ -17,11 +17,11 @@ from pathlib import Path
 from swaplab.worlds.apps import App, Step
 
 
-class Silent(Exception):
+class NoAnswer(Exception):
     """The app did not answer as expected in time; the message says how it failed."""
 
 
-class Gone(Silent):
+class AppEnded(NoAnswer):
     """The app's process ended."""
 
 
@@ -85,9 +85,9 @@ class Channel:
         """
         self.tick()
         if not self.alive():
-            raise Gone("its process ended")
+            raise AppEnded("its process ended")
         if time.monotonic() > deadline:
-            raise Silent(failure)
+            raise NoAnswer(failure)
         if self.pair is None:
             time.sleep(pause)
         else:
@@ -102,7 +102,7 @@ class Channel:
                 select.select([], [self.pair[1]], [], self.pause_s)
                 self._wait(deadline, "it stopped reading its input", 0)
             except OSError as error:
-                raise Gone(f"its input is closed ({error.strerror})") from error
+                raise AppEnded(f"its input is closed ({error.strerror})") from error
 
     def _expect(self, pattern: str, deadline: float) -> dict[str, str]:
         assert self.pair is not None
@@ -111,13 +111,13 @@ class Channel:
             try:
                 read = os.read(self.pair[0], 1 << 16)
                 if not read:
-                    raise Gone("it closed its output")
+                    raise AppEnded("it closed its output")
                 self.buffer += read
                 continue
             except BlockingIOError:
                 pass
             except OSError as error:
-                raise Gone(f"its output is closed ({error.strerror})") from error
+                raise AppEnded(f"its output is closed ({error.strerror})") from error
             self._wait(
                 deadline, f"it never wrote '{pattern}'; its output ends with {self.buffer[-120:].decode(errors='replace')!r}", self.pause_s
             )

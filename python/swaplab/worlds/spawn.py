@@ -23,7 +23,7 @@ PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
 @dataclass(frozen=True)
-class Started:
+class StartedProgram:
     """A started program."""
 
     process: subprocess.Popen[bytes]
@@ -62,18 +62,20 @@ def write_files(app: App, directory: Path) -> list[Path]:
     return written
 
 
-def start(app: App, command: list[str], directory: Path, log: Path, extra: dict[str, str], become: Callable[[], None]) -> Started:
+def start(
+    app: App, command: list[str], directory: Path, log: Path, extra: dict[str, str], before_exec: Callable[[], None]
+) -> StartedProgram:
     """Start the command in its directory with a minimal environment and `extra`.
 
-    Output outside the channel is appended to `log`. `become` runs in the child process before the
-    program.
+    Output outside the channel is appended to `log`. `before_exec` runs in the child process before
+    the program.
     """
     (directory / "socket").unlink(missing_ok=True)
     down, up = os.pipe(), os.pipe()  # to the app, from the app
     keep, stdio = app.channel == "pipe", app.channel == "stdio"
 
     def child() -> None:
-        become()
+        before_exec()
         if keep:
             # the pipes' own descriptors may be 3 or 4
             first, second = os.dup(down[0]), os.dup(up[1])
@@ -106,8 +108,8 @@ def start(app: App, command: list[str], directory: Path, log: Path, extra: dict[
     if app.channel == "unix":
         os.close(up[0])
         os.close(down[1])
-        return Started(process, None, began)
-    return Started(process, (up[0], down[1]), began)
+        return StartedProgram(process, None, began)
+    return StartedProgram(process, (up[0], down[1]), began)
 
 
 def find_program(name: str) -> str | None:
@@ -117,7 +119,7 @@ def find_program(name: str) -> str | None:
     return shutil.which(name) if "/" in name else shutil.which(name, path=f"{PATH}:{Path(sys.executable).parent}")
 
 
-def last_words(app: App, log: Path) -> str:
+def save_log(app: App, log: Path) -> str:
     """Copy the log of a failed app to a temporary file that outlives the run. Returns its path and
     the end of the log on one line.
     """

@@ -32,7 +32,7 @@ def guest_parts() -> None:
         pytest.skip("the guest's program is not built: Rust's target aarch64-unknown-linux-musl is missing")
     # The host's packages are not fetched for a test: QEMU and a compiler have hundreds of
     # megabytes.
-    if absent := tools.absent(tools.QEMU, tools.MKE2FS, *tools.MODULE):
+    if absent := tools.missing_programs(tools.QEMU, tools.MKE2FS, *tools.MODULE):
         pytest.skip(f"no {', '.join(program.command for program in absent)} on this machine")
     if not kernels.is_downloaded("debian-6.12") and shutil.which("apt-get") is None:
         pytest.skip("no kernel debian-6.12 in the cache, and no apt-get to fetch it")

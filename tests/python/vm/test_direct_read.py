@@ -32,7 +32,7 @@ def kernel() -> str:
     """The name of a built kernel with Direct Read; skips, with the reason, where there is none, or
     no guest can be run.
     """
-    if absent := tools.absent(tools.QEMU, tools.MKE2FS, *tools.MODULE):
+    if absent := tools.missing_programs(tools.QEMU, tools.MKE2FS, *tools.MODULE):
         pytest.skip(f"no {', '.join(program.command for program in absent)} on this machine")
     if not (Path(guest.__file__).parents[2] / "_native" / "swaplab-guest").is_file():
         pytest.skip("the guest's program is not built: Rust's target aarch64-unknown-linux-musl is missing")

@@ -141,7 +141,7 @@ def test_an_app_file_of_another_program_is_refused(text: str, complaint: str, tm
 
 
 def test_prices_are_those_of_the_device() -> None:
-    reserved = driver.Reserved(256 * MIB, 64 * MIB, 32 * MIB)
+    reserved = driver.ReservedMemory(256 * MIB, 64 * MIB, 32 * MIB)
     once, twice = (dict(word.split("=") for word in driver.options(reserved, Devices(), gips, False, 1).split()) for gips in (1.0, 2.0))
     depth, read, read_transfer, _, _ = device_service("ufs-3.1")
     assert once["flash_channels"] == str(depth) and once["flash_read_latency_ns"] == str(read)
@@ -149,7 +149,7 @@ def test_prices_are_those_of_the_device() -> None:
     assert once["base_kib"] == str((1 << 20) + (256 << 10)) and once["nvm_kib"] == str(64 << 10) and once["flash_kib"] == str(32 << 10)
     assert int(twice["nvm_read_ns"]) == pytest.approx(2 * int(once["nvm_read_ns"]), abs=1)
     assert int(twice["flash_read_kib_s"]) == pytest.approx(int(once["flash_read_kib_s"]) / 2, rel=1e-3)
-    assert "nvm_read_ns" not in driver.options(driver.Reserved(256 * MIB, 0, 32 * MIB), Devices(), 1.0, False, 1)
+    assert "nvm_read_ns" not in driver.options(driver.ReservedMemory(256 * MIB, 0, 32 * MIB), Devices(), 1.0, False, 1)
 
 
 def test_device_memory_is_behind_the_kernel_s_memory() -> None:
@@ -350,10 +350,10 @@ def test_the_a_against_a_interval_of_each_design_is_reported() -> None:
     # Means of the seeds 25 and 30 ms: 27.5, t of one degree 12.706 times 2.5 is 31.8, of 27.5 115.5
     # %.
     two = rows.row(rows.Runs(of(), [outcome(10, 100), outcome(20, 200)]))
-    assert runner.against_themselves([two])[0].startswith(
+    assert runner.noise_warnings([two])[0].startswith(
         "vm: A against A: if only think times differ, the mean delay's 95 % interval is zram +-116 %"
     )
-    assert runner.against_themselves([rows.row(rows.Runs(of(), [outcome(10, 100)]))]) == []
+    assert runner.noise_warnings([rows.row(rows.Runs(of(), [outcome(10, 100)]))]) == []
 
 
 def test_tables_by_hand() -> None:

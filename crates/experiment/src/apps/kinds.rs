@@ -40,14 +40,14 @@ pub static WORKLOADS: [(&str, &str, &str); 6] = [
 ];
 
 /// A row of `swaplab list apps`.
-pub struct Known {
+pub struct AppListRow {
     pub key: &'static str,
     pub what: String,
     pub source: &'static str,
 }
 
 /// Every kind and every workload.
-pub fn known() -> Vec<Known> {
+pub fn known() -> Vec<AppListRow> {
     let kind = |source: &'static str| {
         move |(key, of): &(&'static str, AppSize)| {
             let (sizes, times) = ((of.anon.0, of.file.0, of.graphics.0), (of.cold.0, of.resume.0));
@@ -55,12 +55,12 @@ pub fn known() -> Vec<Known> {
                 "kind: {} MiB anonymous, {} of files, {} of graphics; starts in {} ms, resumes in {} ms",
                 sizes.0, sizes.1, sizes.2, times.0, times.1
             );
-            Known { key, what, source }
+            AppListRow { key, what, source }
         }
     };
     let own = OWN.iter().map(kind("assumed"));
     let categories = CATEGORIES.iter().map(kind("files: mean package of DR.Swap (Zhong et al. 2016), Table III; the rest assumed"));
-    let workloads = WORKLOADS.iter().map(|(key, kinds, source)| Known { key, what: format!("workload: {kinds}"), source });
+    let workloads = WORKLOADS.iter().map(|(key, kinds, source)| AppListRow { key, what: format!("workload: {kinds}"), source });
     own.chain(categories).chain(workloads).collect()
 }
 

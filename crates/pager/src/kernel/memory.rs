@@ -202,7 +202,7 @@ pub fn populate(range: Bytes) {
 ///
 /// # Safety
 /// Nobody needs the content.
-pub unsafe fn punch(range: Bytes) -> Result<()> {
+pub unsafe fn punch_hole(range: Bytes) -> Result<()> {
     // SAFETY: guaranteed by the caller.
     unsafe { mm::madvise(range.start as *mut c_void, range.len(), mm::Advice::LinuxRemove) }
 }

@@ -83,11 +83,11 @@ pub struct PageMap {
 
 impl PageMap {
     pub fn open() -> std::result::Result<PageMap, Missing> {
-        Self::open_of("/proc/self/pagemap")
+        Self::open_path("/proc/self/pagemap")
     }
 
     /// Open the page map at `path`, a `/proc/PID/pagemap`, and check that it can be scanned.
-    pub fn open_of(path: &str) -> std::result::Result<PageMap, Missing> {
+    pub fn open_path(path: &str) -> std::result::Result<PageMap, Missing> {
         let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
             .map_err(|e| Missing::new("/proc/PID/pagemap", format!("{path}: {e}; mount /proc, and look at processes of your own")))?;
         let mut map = PageMap { file, runs: vec![Run::default(); 2048] };

@@ -186,7 +186,7 @@ impl Uffd {
         let mode = if protected { PROTECTED } else { 0 };
         let mut argument = Copy { dst: address as u64, src: content.0.as_ptr() as u64, len: super::PAGE as u64, mode, copied: 0 };
         // SAFETY: the argument is struct uffdio_copy; the kernel only fills a missing page.
-        self.settle(address, || unsafe { rustix::ioctl::ioctl(&self.fd, Updater::<COPY, _>::new(&mut argument)) })
+        self.repeat_until_filled(address, || unsafe { rustix::ioctl::ioctl(&self.fd, Updater::<COPY, _>::new(&mut argument)) })
     }
 
     /// [`fill`](Uffd::fill) with zeros.
@@ -194,12 +194,12 @@ impl Uffd {
         let range = address..address + super::PAGE;
         let mut argument = ZeroPage { range: span(&range), mode: 0, zeroed: 0 };
         // SAFETY: the argument is struct uffdio_zeropage; the kernel only fills a missing page.
-        self.settle(address, || unsafe { rustix::ioctl::ioctl(&self.fd, Updater::<ZERO, _>::new(&mut argument)) })
+        self.repeat_until_filled(address, || unsafe { rustix::ioctl::ioctl(&self.fd, Updater::<ZERO, _>::new(&mut argument)) })
     }
 
     /// Repeat `call`, which fills the page at `address`, until it succeeds or the page no longer
     /// has to be filled.
-    fn settle(&self, address: usize, mut call: impl FnMut() -> Result<()>) -> Result<()> {
+    fn repeat_until_filled(&self, address: usize, mut call: impl FnMut() -> Result<()>) -> Result<()> {
         loop {
             match call() {
                 Err(Errno::AGAIN) => continue,

@@ -54,9 +54,9 @@ impl Media {
     }
 
     /// Free the memory of freed NVM slots. Only the pager thread has the file's descriptor.
-    pub fn tidy(&mut self) {
+    pub fn free_released_slots(&mut self) {
         if let Some(nvm) = &mut self.nvm {
-            nvm.tidy();
+            nvm.free_released_slots();
         }
     }
 
@@ -95,9 +95,9 @@ impl NvmFile {
             self.release_slot(before, page);
         }
         /// Freed slots that are punched out together.
-        const TIDY_BATCH: usize = 32;
-        if self.freed.len() >= TIDY_BATCH {
-            self.tidy();
+        const RELEASE_BATCH: usize = 32;
+        if self.freed.len() >= RELEASE_BATCH {
+            self.free_released_slots();
         }
         Ok(())
     }
@@ -120,7 +120,7 @@ impl NvmFile {
         }
     }
 
-    fn tidy(&mut self) {
+    fn free_released_slots(&mut self) {
         self.freed.sort_unstable();
         for run in self.freed.chunk_by(|a, b| a + 1 == *b || a == b) {
             let free = run.iter().filter(|slot| self.owner[**slot as usize] == NO_OWNER);

@@ -136,7 +136,7 @@ impl Store {
 
     /// Bytes that the store occupies now: in memory (NVM, or a pool with its tables), and on flash.
     pub fn bytes(&mut self) -> (u64, u64) {
-        self.media.tidy();
+        self.media.free_released_slots();
         let usage = self.scheme.usage();
         (self.media.memory_bytes(), usage.flash_bytes)
     }

@@ -4,7 +4,7 @@ use super::bit::*;
 use super::{Gate, Mode, World, LARGE};
 use crate::kernel::memory::{self, Bytes, Prot};
 use crate::kernel::PAGE;
-use crate::record::What;
+use crate::record::EventKind;
 use crate::spans::{addresses, Attributes, PageRange, Span};
 use crate::CHUNK;
 use rustix::io::{Errno, Result};
@@ -31,7 +31,7 @@ impl World {
     /// was held. It may have replaced an earlier mapping.
     pub fn adopt(&mut self, range: PageRange, prot: Prot) {
         self.empty(range.clone());
-        self.note(What::Discard, range.clone());
+        self.note(EventKind::Discard, range.clone());
         memory::no_huge_pages(addresses(&range));
         self.spans.set(range, Span::Managed(Attributes { prot, locked: self.lock_new, ..Attributes::default() }));
     }
@@ -102,7 +102,7 @@ impl World {
         self.empty(range.clone());
         self.spans.set(range, span);
         for piece in managed {
-            self.note(What::Unmap, piece.clone());
+            self.note(EventKind::Unmap, piece.clone());
             let written: Vec<PageRange> = self.state.written(piece).collect();
             for chunk in written.into_iter().flat_map(|part| part.start / CHUNK..part.end.div_ceil(CHUNK)) {
                 self.release_chunk(chunk);
@@ -151,7 +151,7 @@ impl World {
             // SAFETY: the program discards the content.
             unsafe { memory::drop_pages(addresses(&piece)) }?;
             self.forget(piece.clone());
-            self.note(What::Discard, piece.clone());
+            self.note(EventKind::Discard, piece.clone());
             let opened: Vec<PageRange> = self.gates.pieces(piece.clone()).filter(|(_, g)| *g == Gate::Open).map(|(run, _)| run).collect();
             opened.into_iter().for_each(|run| self.gates.set(run, Gate::Unseen));
             self.clear_slots(piece);

@@ -14,7 +14,7 @@ use crate::kernel::memory::{self, Prot};
 use crate::kernel::sparse::Sparse;
 use crate::kernel::{Missing, PAGE};
 use crate::managed_list::ManagedList;
-use crate::record::{Record, What};
+use crate::record::{EventKind, Record};
 use crate::runs::RunMap;
 use crate::spans::{PageRange, Span, Spans};
 use crate::stats::Stats;
@@ -180,14 +180,14 @@ impl World {
 
     /// Whether the pager thread can be started: it does not run, has not failed to start, and this
     /// is not a forked child.
-    pub fn unpaged(&self) -> bool {
+    pub fn can_start_thread(&self) -> bool {
         self.frames.is_none() && self.mode == Mode::Paging && self.allowance != usize::MAX
     }
 
     /// Whether the pager thread has to be started: the program can fill more memory than its
     /// allowance.
-    pub fn outgrown(&self) -> bool {
-        self.unpaged() && self.spans.fillable() > self.allowance
+    pub fn needs_pager_thread(&self) -> bool {
+        self.can_start_thread() && self.spans.fillable() > self.allowance
     }
 
     pub fn managed_bytes(&self) -> usize {
@@ -201,7 +201,7 @@ impl World {
     }
 
     /// Append an event to the record, if this run is recorded.
-    pub fn note(&mut self, what: What, pages: PageRange) {
+    pub fn note(&mut self, what: EventKind, pages: PageRange) {
         if let (Some(record), Mode::Paging) = (&mut self.record, self.mode) {
             record.note(what, pages);
         }
@@ -273,7 +273,7 @@ impl World {
                         unsafe { std::ptr::write_bytes(at as *mut u8, 0, run.len() * PAGE) };
                     } else {
                         // SAFETY: as above.
-                        let punched = unsafe { memory::punch(at..at + run.len() * PAGE) };
+                        let punched = unsafe { memory::punch_hole(at..at + run.len() * PAGE) };
                         debug_assert!(punched.is_ok(), "{punched:?}");
                     }
                 }
@@ -299,7 +299,7 @@ impl World {
                 let at = *mirror + Self::slot(home, chunk * CHUNK) * PAGE;
                 // SAFETY: no page of the chunk exists. The hole also frees pages that reads of
                 // untouched memory have allocated.
-                let _ = unsafe { memory::punch(at..at + CHUNK * PAGE) };
+                let _ = unsafe { memory::punch_hole(at..at + CHUNK * PAGE) };
                 homes.free.push(home[chunk]);
                 home[chunk] = 0;
             }

@@ -19,21 +19,21 @@ fn slots_of_a_chunk_follow_one_another_in_its_home() {
 }
 
 #[test]
-fn forgotten_pages_are_forgotten_by_the_policy_and_empty_ranges_have_no_state() {
+fn the_policy_drops_forgotten_pages_and_empty_ranges_have_no_state() {
     static STATS: Stats = Stats::new();
     let mut world = World::new(64, 8, &STATS).unwrap();
-    assert!(world.unpaged() && !world.outgrown());
+    assert!(world.can_start_thread() && !world.needs_pager_thread());
     let start = world.spans.reserved().start;
     let open = Span::Managed(crate::spans::Attributes { prot: memory::READ_WRITE, ..Default::default() });
     world.spans.set(start..start + 9, open);
-    assert!(world.outgrown() && world.managed_bytes() == 9 * PAGE);
+    assert!(world.needs_pager_thread() && world.managed_bytes() == 9 * PAGE);
     assert_eq!(world.protection(&(start..start + 9)), Some(memory::READ_WRITE));
     assert_eq!([start..start + 10, start + 9..start + 10].map(|range| world.protection(&range)), [None, None]);
     assert!(!world.is_foreign(&(start - 1..start + 1)) && world.is_foreign(&(0..16)));
     let policy = swaplab_policy::PolicySpec::parse("fifo").unwrap();
     let costs = swaplab_policy::Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 };
     world.frames = Some(Frames::new(policy, 8, costs).unwrap());
-    assert!(!world.unpaged());
+    assert!(!world.can_start_thread());
     let mut victims = Vec::new();
     for page in start..start + 4 {
         world.frames().arrive(page, 0, &mut victims);

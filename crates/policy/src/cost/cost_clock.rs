@@ -15,7 +15,7 @@ use crate::containers::lists::Lists;
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
-/// Most times that a page's use counts: it fits three bits of the state.
+/// The highest use count of a page. Minus one it fits into three bits of the state.
 const HIGHEST: u64 = 8;
 const SEEN: u8 = 7;
 /// The reference bit in `state`.

@@ -260,7 +260,7 @@ mod tests {
     use swaplab_vocab::Class;
 
     #[test]
-    fn the_least_used_goes_and_among_equals_the_first_to_have_that_count() {
+    fn the_least_used_page_is_evicted_and_of_equals_the_first_to_reach_the_count() {
         let mut lfu = Plain::new("lfu", 10, 3);
         // Pages 1 and 2 have two references, page 3 has three; 1 reached two before 2 did.
         assert_eq!(lfu.faults(&[2, 1, 3, 1, 2, 3, 3]), 3);

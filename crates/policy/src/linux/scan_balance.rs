@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn shares_follow_swappiness_and_what_was_found() {
-        // Nothing known: 60 of 200.
+        // Without costs the share is 60 of 200.
         for rule in [Rule::Cost, Rule::Rotated] {
             assert_eq!(share_of_anonymous(&mut ScanBalance::new(rule, 60.0)), 0.3, "{rule:?}");
         }

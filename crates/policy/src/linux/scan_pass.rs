@@ -237,7 +237,7 @@ mod tests {
     use super::*;
 
     /// Number of pages scanned by list until the pass ends, when no page is reclaimed.
-    fn looked_at(pass: &mut ScanPass) -> [usize; LISTS] {
+    fn scanned_by_list(pass: &mut ScanPass) -> [usize; LISTS] {
         let mut seen = [0; LISTS];
         while let Some((kind, active)) = pass.next() {
             seen[2 * kind + usize::from(active)] += 1;
@@ -250,14 +250,14 @@ mod tests {
         let mut pass = ScanPass::new(false);
         pass.begin(Reclaimer::Kswapd(FreePages { free: 500, high: 600 }));
         assert_eq!(pass.next_priority(), 12);
-        // 20,000 >> 12 = 4 and 9,000 >> 12 = 2 pages: shares of 0.3 and 0.7 are 1 and 1; of 4,095
-        // pages none is looked at.
+        // 20,000 >> 12 = 4 and 9,000 >> 12 = 2 pages: shares of 0.3 and 0.7 are 1 and 1. Of 4,095
+        // pages none is scanned.
         pass.set([20_000, 4_095, 9_000, 9_000], [true; 2], Balance::Fractions([60.0, 140.0]));
-        assert_eq!(looked_at(&mut pass), [1, 0, 1, 1]);
-        // Few were scanned: 9 and 4 pages.
+        assert_eq!(scanned_by_list(&mut pass), [1, 0, 1, 1]);
+        // Too few were scanned, so the priority falls: 9 and 4 pages.
         assert_eq!(pass.next_priority(), 11);
         pass.set([20_000, 4_095, 9_000, 9_000], [true; 2], Balance::Fractions([60.0, 140.0]));
-        assert_eq!(looked_at(&mut pass), [2, 0, 2, 2]);
+        assert_eq!(scanned_by_list(&mut pass), [2, 0, 2, 2]);
         // As many were scanned as the watermark has: the priority stays.
         (0..600).for_each(|_| pass.note_scanned());
         pass.note_reclaimed();
@@ -269,7 +269,7 @@ mod tests {
         let mut pass = ScanPass::new(false);
         pass.next_priority();
         pass.set([40 << 12, 0, 33 << 12, 0], [true; 2], Balance::Only(0));
-        assert_eq!(looked_at(&mut pass), [40, 0, 0, 0]);
+        assert_eq!(scanned_by_list(&mut pass), [40, 0, 0, 0]);
         pass.set([80 << 12, 0, 66 << 12, 0], [true; 2], Balance::Fractions([1.0, 1.0]));
         let kinds: Vec<usize> = std::iter::from_fn(|| pass.next()).map(|(kind, _)| kind).collect();
         assert_eq!(kinds, [vec![0; 32], vec![1; 32], vec![0; 8], vec![1; 1]].concat());
@@ -280,22 +280,23 @@ mod tests {
         let mut pass = ScanPass::new(false);
         pass.next_priority();
         pass.set([400 << 12, 0, 200 << 12, 0], [true; 2], Balance::Fractions([1.0, 1.0]));
-        // 200 and 100 pages. After the first round 32 of each were looked at, and 40 left.
+        // 200 and 100 pages. After the first round 32 of each list have been scanned and 40 pages
+        // were reclaimed.
         for at in 0..64 {
             assert!(pass.next().is_some());
             if at < 40 {
                 pass.note_reclaimed();
             }
         }
-        // 68 of 101 file pages are left, 67 %: of 200 anonymous ones 33 % are 66, less the 32. Of
-        // these 34 a batch is looked at, then one kind has none left and the pass ends.
-        assert_eq!(looked_at(&mut pass), [32, 0, 0, 0]);
+        // 68 of 101 file pages are left, 67 %. Of 200 anonymous pages 33 % are 66, less the 32
+        // scanned. One batch of these 34 is scanned; then one kind has none left and the pass ends.
+        assert_eq!(scanned_by_list(&mut pass), [32, 0, 0, 0]);
         // A direct reclaimer scans all that it set out to in its first pass.
         pass.begin(Reclaimer::Direct(FreePages { free: 0, high: 600 }));
         pass.next_priority();
         pass.set([400 << 12, 0, 200 << 12, 0], [true; 2], Balance::Fractions([1.0, 1.0]));
         (0..64).for_each(|_| pass.note_reclaimed());
-        assert_eq!(looked_at(&mut pass), [200, 0, 100, 0]);
+        assert_eq!(scanned_by_list(&mut pass), [200, 0, 100, 0]);
     }
 
     #[test]
@@ -311,10 +312,10 @@ mod tests {
                 pass.note_reclaimed();
             }
         }
-        // 168 anonymous and 68 + 168 file pages are left, so anonymous ones rest with 168 of 201,
-        // 83 %. Of 100 and 200 file pages 17 % are 17 and 34, less the 32: 2 active ones, which are
-        // not scanned.
-        assert_eq!(looked_at(&mut pass), [0, 0, 0, 0]);
+        // 168 anonymous and 68 + 168 file pages are left, so anonymous ones are left alone with 168
+        // of 201 to scan, 83 %. Of 100 and 200 file pages 17 % are 17 and 34, less the 32 scanned:
+        // 2 active ones, which are not scanned.
+        assert_eq!(scanned_by_list(&mut pass), [0, 0, 0, 0]);
     }
 
     #[test]

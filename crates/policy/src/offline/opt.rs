@@ -103,7 +103,7 @@ mod tests {
     use crate::plain::Plain;
 
     #[test]
-    fn the_page_used_furthest_ahead_goes() {
+    fn the_page_used_furthest_ahead_is_evicted() {
         let trace = [1, 2, 3, 4, 1, 2, 5, 1, 2, 3, 4, 5];
         let mut opt = Plain::with_future("opt", 6, 3, &trace);
         assert_eq!(opt.faults(&trace[..4]), 4); // 3 is needed later than 1 and 2

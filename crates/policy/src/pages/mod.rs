@@ -50,7 +50,7 @@ pub struct PageView {
     /// The state of a page after its release, indexed by its state before.
     after: [u8; 256],
     /// Number of released pages, indexed by their state before.
-    gone: [u64; 256],
+    released_counts: [u64; 256],
     /// Free frames, if the runner has this type count them. Negative after the runner has admitted
     /// a page without a free frame.
     free: isize,
@@ -178,7 +178,7 @@ impl PageView {
     pub fn release(&mut self, page: PageId) {
         debug_assert!(self.is_resident(page), "page {page} released but not resident");
         let state = &mut self.state[page as usize];
-        self.gone[*state as usize] += 1;
+        self.released_counts[*state as usize] += 1;
         *state = self.after[*state as usize];
         self.free += 1;
         if self.listing {

@@ -38,7 +38,7 @@ impl Residency {
     pub fn new(classes: impl Iterator<Item = Class>) -> Residency {
         let state = classes.map(|c| (c as u8) << CLASS_SHIFT).collect();
         let after = std::array::from_fn(|state| state as u8 & !RESIDENT);
-        let view = PageView { state, after, gone: [0; 256], free: 0, released: Vec::new(), listing: true };
+        let view = PageView { state, after, released_counts: [0; 256], free: 0, released: Vec::new(), listing: true };
         Residency { view, frames: 0, faulted: [0; 256] }
     }
 
@@ -160,7 +160,7 @@ impl Residency {
     }
 
     /// Forget a page that no longer exists, whether resident or not. Its state keeps only `bits`.
-    pub fn vanish(&mut self, page: PageId, bits: u8) {
+    pub fn forget_page(&mut self, page: PageId, bits: u8) {
         self.view.free += isize::from(self.view.is_resident(page));
         self.view.state[page as usize] &= bits;
     }
@@ -188,8 +188,8 @@ impl Residency {
     }
 
     /// Pages released so far, by the state they were in.
-    pub fn gone(&self) -> &[u64; 256] {
-        &self.view.gone
+    pub fn released_counts(&self) -> &[u64; 256] {
+        &self.view.released_counts
     }
 }
 

@@ -92,7 +92,7 @@ impl Plain {
         }
     }
 
-    /// Ask the policy for pages once; how many it released.
+    /// Call `reclaim` once. Returns the number of pages that it released.
     pub fn reclaim_once(&mut self) -> usize {
         self.policy.as_dyn_mut().reclaim(None, &mut self.pages);
         self.drain()

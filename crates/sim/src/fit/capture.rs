@@ -79,7 +79,7 @@ pub struct FitError {
 #[derive(Clone, Copy, Default)]
 struct Page {
     alive: bool,
-    /// Whether it had content when the last resume began.
+    /// Whether it had content when the last resume began, and so counts.
     counts: bool,
     in_launch: bool,
     /// Number of resumes that used it; numbers of the last resume that used it and of the last that

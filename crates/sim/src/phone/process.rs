@@ -1,10 +1,10 @@
-//! The process of an app, beside its pages.
+//! The process of an app, apart from its pages.
 
 use super::user::background::Idle;
 use super::user::heap::Allocation;
 use swaplab_apps::compaction::Usage;
 
-/// The state of an app's process beside its pages.
+/// The state of an app's process, apart from its pages.
 #[derive(Clone, Copy, Default)]
 pub struct Process {
     pub idle: Idle,

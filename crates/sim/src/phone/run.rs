@@ -4,7 +4,7 @@ mod background;
 mod pace;
 
 use super::machine::record::{LaunchRow, Stalls};
-use super::machine::writes::{Due, FileWrites};
+use super::machine::writes::{FileWrites, NextWrite};
 use super::machine::{build, Machine};
 use super::process::Process;
 use super::spec::{Design, Sequence, Spec};
@@ -24,7 +24,7 @@ use swaplab_trace::launches::Launch;
 use swaplab_trace::synth::Draw;
 use swaplab_vocab::{AppId, BadInput, Op, PageId, Result};
 
-/// A run of launches on a phone: its machine, and how far the run is.
+/// A run of launches on a phone: its machine and its progress.
 pub struct PhoneRun<'a> {
     pub machine: Machine,
     spec: &'a Spec,
@@ -36,7 +36,7 @@ pub struct PhoneRun<'a> {
     /// When the last app was left; `None` before the first launch.
     home_at_ns: Option<u64>,
     pace: Pace,
-    /// By app, its process beside its pages.
+    /// By app: its process, apart from its pages.
     processes: Vec<Process>,
     /// By app, its managed heap; empty if apps have none.
     heaps: Vec<Heap>,
@@ -44,7 +44,7 @@ pub struct PhoneRun<'a> {
     ops: Vec<Op>,
     natures: Natures,
     /// When the app in front writes to its files next.
-    write: Due,
+    write: NextWrite,
     /// The frames that the app in front draws.
     drawing: Drawing,
 }
@@ -95,7 +95,7 @@ impl<'a> PhoneRun<'a> {
             heaps,
             ops: Vec::new(),
             natures,
-            write: Due::default(),
+            write: NextWrite::default(),
             drawing: Drawing::default(),
         })
     }
@@ -123,7 +123,7 @@ impl<'a> PhoneRun<'a> {
         self.machine.apps.plan.begin(self.number);
         let at_ns = self.machine.clock.settled_ns;
         self.machine.clock.write_back.take_waits();
-        self.write = Due::after(&self.machine.rules.file_writes, at_ns);
+        self.write = NextWrite::after(&self.machine.rules.file_writes, at_ns);
         self.machine.sample();
         let app = self.pages_of(launch.app);
         let (start, stalls) = self.bring_to_front(launch.app, &app, at_ns);
@@ -187,7 +187,7 @@ impl<'a> PhoneRun<'a> {
         self.refer_in_front(app, start);
         self.allocate(launch.app, allocations, true);
         self.pace = Pace::default();
-        self.write = Due::default();
+        self.write = NextWrite::default();
         self.machine.catch_up();
         std::mem::take(&mut self.drawing).end(&mut self.machine.counts.display);
         self.machine.clock.take_stalls()
@@ -245,7 +245,7 @@ impl<'a> PhoneRun<'a> {
 
     fn use_hot_and_warm(&mut self, of: &AppPages, salt: Salt) {
         self.use_range(of.anon.start..of.hot_end, of, salt);
-        // The time of references to resident pages in a row passes at once, as in `refer_with_ops`.
+        // The time of a run of resident pages passes at once, as in `refer_with_ops`.
         let (plan, number, mut owed_ns) = (self.machine.apps.plan.clone(), self.number, 0);
         for page in (of.hot_end..of.warm_end).filter(|page| plan.warm(number, *page, of)) {
             let op = self.natures.op(&plan, number, page, salt, of);
@@ -311,7 +311,7 @@ impl<'a> PhoneRun<'a> {
             self.pass(wait_ns);
             ns -= wait_ns;
             self.machine.write_files();
-            self.write = Due::after(&self.machine.rules.file_writes, self.machine.clock.now());
+            self.write = NextWrite::after(&self.machine.rules.file_writes, self.machine.clock.now());
         }
         self.pass(ns);
     }

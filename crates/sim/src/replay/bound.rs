@@ -96,7 +96,7 @@ impl Reader {
         self.intervals.end.len() as u32
     }
 
-    /// The operation with which a fault on the page reads it now; 0 if it reads nothing.
+    /// The operation by which a fault on the page would read it now; 0 if it reads nothing.
     fn read(&self, page: PageId) -> Kind {
         match self.pages.backing(page) {
             Backing::Swap if self.pages.bits(page) & SLOT != 0 => SWAP_READ,
@@ -120,10 +120,9 @@ impl Reader {
         }
         self.pages.set(page, TOUCHED);
         if access.is_write() {
-            self.settle(page);
+            self.charge_write(page);
             self.pages.set(page, if self.pages.class(page) == Class::File { COPIED } else { 0 });
-            // Whenever it is evicted from now on, it is written to its slot before it is read
-            // again.
+            // At its next eviction it is written to its slot, and after that it is read from there.
             let owed = if self.pages.backing(page) == Backing::Swap { (SLOT, SWAP_WRITE) } else { (0, FILE_WRITE) };
             self.pages.set(page, owed.0);
             self.owed[page as usize] = owed.1;
@@ -146,7 +145,7 @@ impl Reader {
 
     /// Charge the write of the page to its longest interval since. Called when the page is written
     /// again or freed.
-    fn settle(&mut self, page: PageId) {
+    fn charge_write(&mut self, page: PageId) {
         let (start, length) = std::mem::take(&mut self.longest[page as usize]);
         if length > 0 {
             self.intervals.kind[start as usize] |= std::mem::take(&mut self.owed[page as usize]);
@@ -160,7 +159,7 @@ impl Reader {
         }
         if self.last[page as usize] != NONE {
             self.close(page, 0);
-            self.settle(page);
+            self.charge_write(page);
             self.last[page as usize] = NONE;
         }
         self.pages.clear(page, SLOT | COPIED);
@@ -170,7 +169,7 @@ impl Reader {
         for page in 0..self.last.len() as PageId {
             if self.last[page as usize] != NONE {
                 self.close(page, 0);
-                self.settle(page);
+                self.charge_write(page);
             }
         }
         self.intervals

@@ -112,7 +112,7 @@ impl Engine {
 
     pub fn counts(&self) -> Counts {
         let mut counts = self.counted;
-        for (state, (faults, gone)) in (0..=u8::MAX).zip(self.pages.faulted().iter().zip(self.pages.gone())) {
+        for (state, (faults, gone)) in (0..=u8::MAX).zip(self.pages.faulted().iter().zip(self.pages.released_counts())) {
             counts.faults += faults;
             let written = if state & DIRTY != 0 { *gone } else { 0 };
             match bits::backing(state) {
@@ -218,7 +218,7 @@ impl Engine {
         }
         self.pages.note_use(page, access.op());
         self.admit(policy, page, op);
-        self.settle();
+        self.store_released();
         if swapped && self.swap.as_ref().is_some_and(|s| !s.ahead.is_empty()) {
             self.admit_ahead(policy);
         }
@@ -258,12 +258,12 @@ impl Engine {
         for page in ahead {
             self.pages.set(page, SLOT);
             self.admit(policy, page, Op::Read);
-            self.settle();
+            self.store_released();
         }
     }
 
     /// Hand the scheme the pages that the policy released.
-    fn settle(&mut self) {
+    fn store_released(&mut self) {
         while let Some(page) = self.pages.take_released() {
             if self.pages.backing(page) == Backing::Swap {
                 self.swap_out(page, self.pages.is_dirty(page));
@@ -296,7 +296,7 @@ impl Engine {
             if self.pages.backing(page) == Backing::File || self.pages.bits(page) & TOUCHED == 0 {
                 continue;
             }
-            self.pages.vanish(page, !(RESIDENT | DIRTY | SLOT | COPIED | MAPPED));
+            self.pages.forget_page(page, !(RESIDENT | DIRTY | SLOT | COPIED | MAPPED));
             if let Some(swap) = &mut self.swap {
                 swap.discard(page);
             }

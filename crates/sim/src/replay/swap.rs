@@ -85,8 +85,8 @@ impl SwapSide {
         served
     }
 
-    /// Copy `page` into memory by the fault on another page of its large folio: it costs what a
-    /// fault of its own does, but for what is done once for each folio.
+    /// Copy `page` into memory in the fault on another page of its large folio. It costs what a
+    /// fault of its own costs, except for the work that is done once for each folio.
     pub fn fault_of_folio(&mut self, page: PageId) {
         self.out.clear();
         self.scheme.fault(page, Op::Write, &mut self.out);
@@ -133,7 +133,7 @@ impl SwapSide {
         stored
     }
 
-    /// What the last call writes: pages and media.
+    /// The writes of the last call, as pages and media.
     pub fn writes(&self) -> impl Iterator<Item = (PageId, Medium)> + '_ {
         self.out.steps.iter().filter_map(|transfer| match transfer.step {
             Step::Write { medium, .. } => Some((transfer.page, medium)),
@@ -141,25 +141,25 @@ impl SwapSide {
         })
     }
 
-    /// A use of a page mapped in place reads so many of its cache lines from NVM; how long that
-    /// takes.
+    /// Charge a use of a page mapped in place, which reads `lines` of its cache lines from NVM.
+    /// Returns the time that this takes, in ns.
     pub fn read_lines(&mut self, lines: u64) -> u64 {
         self.ledger.read_lines(Medium::Nvm, lines, &self.spec.prices)
     }
 
-    /// A reference of a replay to a page mapped in place: one access, so that it reads one line,
-    /// unless Direct Reads are free.
+    /// Charge a reference of a replay to a page mapped in place. It is one access and reads one
+    /// line, unless Direct Reads are free.
     pub fn mapped_reference(&mut self) {
         self.moves.mapped_references += 1;
         self.read_lines(self.spec.scheme.lines_per_direct_read().unwrap_or(0).min(1));
     }
 
-    /// Whether pages of files have a cache below them, too.
+    /// Whether the scheme has a cache below pages of files, too.
     pub fn caches_files(&self) -> bool {
         self.scheme.caches_files()
     }
 
-    /// A clean page of a file leaves memory. What its transfers took is `charged`.
+    /// Handle a clean file page that leaves memory. `charged` has the costs of the transfers.
     pub fn file_left(&mut self, page: PageId) {
         self.out.clear();
         self.scheme.file_left(page, &mut self.out);
@@ -167,7 +167,7 @@ impl SwapSide {
         self.note_usage();
     }
 
-    /// The transfers that read these pages of files; they are for the account of files.
+    /// Emit the transfers that read these file pages. They are charged to the account of files.
     pub fn read_files(&mut self, window: &[PageId], out: &mut Transfers) {
         self.scheme.read_files(window, out);
     }

@@ -24,10 +24,10 @@ pub trait Admission: Send {
     /// Whether `page`, which missed the cache at a reference `op`, may enter it.
     fn admit(&mut self, page: PageId, op: Op) -> bool;
 
-    /// `page` missed the cache and will not enter it.
-    fn looked_for(&mut self, _page: PageId) {}
+    /// Note that `page` missed the cache and will not enter it.
+    fn note_miss(&mut self, _page: PageId) {}
 
-    /// The content of `page` no longer exists.
+    /// Drop the history of `page`, whose content no longer exists.
     fn forget(&mut self, _page: PageId) {}
 
     /// DRAM that the condition takes for its own tables, in bytes.

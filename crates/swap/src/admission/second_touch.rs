@@ -62,7 +62,7 @@ impl Admission for SecondTouch {
         false
     }
 
-    fn looked_for(&mut self, page: PageId) {
+    fn note_miss(&mut self, page: PageId) {
         if self.lru && self.history.contains(page) {
             self.history.move_to_front(HISTORY, page);
         }

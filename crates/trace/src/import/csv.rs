@@ -3,7 +3,7 @@
 
 use super::{decimal, Format, Info, Options};
 use crate::builder::TraceBuilder;
-use crate::mappings::Known;
+use crate::mappings::ClassAndFile;
 use crate::meta::{FilePage, Kind};
 use crate::source::{LineError, Lines, Source};
 use swaplab_vocab::{BadInput, Class, Op, Result};
@@ -73,7 +73,7 @@ fn reference(line: &[u8], columns: &Columns, builder: &mut TraceBuilder) -> std:
         return Err(LineError::Expected("as many fields as the header has"));
     }
     let Some(class) = class else { return Ok(builder.access(app, page, op)?) };
-    let known = Known { class, file_page: FilePage::default() };
+    let known = ClassAndFile { class, file_page: FilePage::default() };
     builder.access_as(app, page, op, known)?.map_err(|before| {
         LineError::Found(
             format!("page {page} is {} here and {} before", class.name(), before.name()),

@@ -2,7 +2,7 @@
 //! the block formats.
 
 use crate::builder::TraceBuilder;
-use crate::mappings::Known;
+use crate::mappings::ClassAndFile;
 use crate::meta::FilePage;
 use crate::source::LineError;
 use std::collections::BTreeMap;
@@ -129,7 +129,7 @@ impl Partitions {
             false => traffic.read_bytes += (end - first) * SECTOR,
         }
         let class = if name == SWAP { Class::Anonymous } else { Class::Shared };
-        let known = Known { class, file_page: FilePage::default() };
+        let known = ClassAndFile { class, file_page: FilePage::default() };
         for page in first / 8..=(end - 1) / 8 {
             // The class of a page is that of its partition, so it never differs from an earlier
             // one.

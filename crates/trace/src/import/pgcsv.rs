@@ -7,7 +7,7 @@
 use super::{decimal, hexadecimal, Format, Info, Options};
 use crate::builder::TraceBuilder;
 use crate::event::{Mark, Range};
-use crate::mappings::Known;
+use crate::mappings::ClassAndFile;
 use crate::meta::{FilePage, Kind};
 use crate::source::{LineError, Lines, Source};
 use std::collections::HashMap;
@@ -82,7 +82,7 @@ fn event(line: &[u8]) -> std::result::Result<Mark, LineError> {
 }
 
 /// Read the page table: classes and files by page. File names are added to the builder's metadata.
-fn read_pages(table: &mut Source, builder: &mut TraceBuilder) -> Result<HashMap<u64, Known>> {
+fn read_pages(table: &mut Source, builder: &mut TraceBuilder) -> Result<HashMap<u64, ClassAndFile>> {
     let mut known = HashMap::new();
     let mut first = true;
     Lines::new(table).each(|line| {
@@ -114,7 +114,7 @@ fn read_pages(table: &mut Source, builder: &mut TraceBuilder) -> Result<HashMap<
         };
         let file = decimal(next()).filter(|n| *n < MAX_FILES).ok_or(LineError::Expected("a file number third"))? as u32;
         let offset = decimal(next()).ok_or(LineError::Expected("a page of the file fourth"))?;
-        known.insert(page, Known { class, file_page: FilePage { file, offset } });
+        known.insert(page, ClassAndFile { class, file_page: FilePage { file, offset } });
         Ok(())
     })?;
     Ok(known)

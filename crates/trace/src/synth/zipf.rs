@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn the_beat_is_20_and_3_seconds() {
+    fn apps_are_20_s_in_front_and_3_s_at_home() {
         let steps = LaunchSpec::parse("large").unwrap().steps(7);
         assert_eq!((steps.len(), steps[2].at_s, steps[2].foreground_s), (256, 46.0, 20.0));
     }

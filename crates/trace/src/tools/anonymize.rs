@@ -12,12 +12,12 @@ use std::path::Path;
 use swaplab_vocab::Result;
 
 /// By app: its lowest referenced page, and the new number of that page.
-struct Moved {
+struct MovedPages {
     apps: Vec<(u64, u64)>,
 }
 
-impl Moved {
-    fn new(table: &PageTable, seed: u64) -> Moved {
+impl MovedPages {
+    fn new(table: &PageTable, seed: u64) -> MovedPages {
         let apps = table.apps.iter().copied().max().map_or(0, |most| most as usize + 1);
         let mut ends = vec![(u64::MAX, 0u64); apps];
         for (app, number) in table.apps.iter().zip(&table.numbers) {
@@ -30,7 +30,7 @@ impl Moved {
             let base = splitmix(seed.wrapping_add(app as u64)) >> 28;
             (low, if (high - low).checked_add(base).is_some() { base } else { 0 })
         };
-        Moved { apps: ends.into_iter().enumerate().map(place).collect() }
+        MovedPages { apps: ends.into_iter().enumerate().map(place).collect() }
     }
 }
 
@@ -42,7 +42,7 @@ fn splitmix(seed: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-impl Renaming for Moved {
+impl Renaming for MovedPages {
     /// Clip a range at the app's lowest page, because its part below would reveal the address of
     /// that page.
     fn range(&self, old: Range) -> Range {
@@ -56,7 +56,7 @@ impl Renaming for Moved {
 
 pub fn anonymize(trace: &Trace, seed: u64, output: &Path, progress: Progress) -> Result<Meta> {
     let table = trace.page_table()?;
-    let moved = Moved::new(table, seed);
+    let moved = MovedPages::new(table, seed);
     let mut builder = TraceBuilder::create(output, trace.kind, trace.page_size, Codec::Zstd)?;
     builder.meta = trace.meta.clone();
     builder.meta.provenance = [("anonymised".to_string(), "names and addresses replaced".to_string())].into();

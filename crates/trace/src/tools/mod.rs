@@ -11,7 +11,7 @@ pub use slice::{slice, Slice};
 
 use crate::builder::TraceBuilder;
 use crate::event::{Mark, Range};
-use crate::mappings::Known;
+use crate::mappings::ClassAndFile;
 use crate::meta::{FilePage, PageTable};
 use swaplab_vocab::{Access, BadInput, Result};
 
@@ -31,7 +31,7 @@ fn copy_access(access: Access, table: &PageTable, to: &impl Renaming, builder: &
     let place = to.range(Range { app: table.apps[page], first: table.numbers[page], pages: 1 });
     let old = table.file_pages.get(page).copied().unwrap_or_default();
     let file_page = FilePage { file: to.file(old.file), offset: old.offset };
-    let known = Known { class: table.classes[page], file_page };
+    let known = ClassAndFile { class: table.classes[page], file_page };
     match builder.access_as(place.app, place.first, access.op(), known)? {
         Ok(()) => Ok(()),
         Err(_) => Err(BadInput::new("page table", format!("page {} twice, of two classes", table.numbers[page]), "each page once")),

@@ -18,7 +18,7 @@ from statistics import fmean, stdev
 
 from swaplab.analysis.outcomes import BY_PATH, OUTCOMES, notes_of
 from swaplab.analysis.recommend.options import Option, options
-from swaplab.analysis.recommend.result import Effect, Recommendation, SettingAdvice, Together, ValueEffects
+from swaplab.analysis.recommend.result import CombinedEffects, Effect, Recommendation, SettingAdvice, ValueEffects
 from swaplab.analysis.recommend.settings import SWAP, place_of
 from swaplab.core.errors import BadInput
 from swaplab.core.model import Document
@@ -68,7 +68,7 @@ def recommend(
     if only_from_baseline:
         owned = {setting: owner for option in tried for setting, owner in option.owner.items()}
         own = {name: {key: references.get(key) for key in owned if owned[key] == name} for name in varied}
-        pairs = {name: _of_baseline(pairs[name], now, name, own[name]) for name in varied}
+        pairs = {name: _pairs_at_baseline(pairs[name], now, name, own[name]) for name in varied}
     compared = {name: _compared(pairs[name], name) for name in varied}
     trials = max(1, sum(len(values) for values in compared.values()))
     level = 1 - (1 - LEVEL) / trials
@@ -141,7 +141,7 @@ def _pairs(tried: list[Option], now: Option, reference: str | None, name: str) -
     value.
     """
 
-    def rest(option: Option) -> str:
+    def other_settings(option: Option) -> str:
         # Settings of a scheme or killer have no effect under another one, so they are ignored when
         # the choice itself is compared.
         ignored = {setting for setting, owner in option.owner.items() if owner == name}
@@ -152,16 +152,16 @@ def _pairs(tried: list[Option], now: Option, reference: str | None, name: str) -
     before: dict[str, list[Option]] = {}
     for option in tried:
         if option.settings.get(name) == reference:
-            before.setdefault(rest(option), []).append(option)
+            before.setdefault(other_settings(option), []).append(option)
     return [
         (old, option)
         for option in tried
         if option.settings.get(name) not in (None, reference)
-        for old in _nearest(before.get(rest(option), []), option, now, name)
+        for old in _nearest(before.get(other_settings(option), []), option, now, name)
     ]
 
 
-def _of_baseline(
+def _pairs_at_baseline(
     pairs: list[tuple[Option, Option]], now: Option, name: str, references: Mapping[str, str | None]
 ) -> list[tuple[Option, Option]]:
     """Keep the pairs that start at the baseline, for the values that have any.
@@ -196,11 +196,11 @@ def _nearest(options_before: list[Option], option: Option, now: Option, name: st
     Without this, no swap would be compared with the mean over all sizes of zram that were tried.
     """
 
-    def same(old: Option) -> bool:
+    def has_same_settings(old: Option) -> bool:
         owned = [setting for setting, owner in old.owner.items() if owner == name]
         return all(old.settings[setting] == option.settings.get(setting, now.settings.get(setting)) for setting in owned)
 
-    return [old for old in options_before if same(old)] or options_before
+    return [old for old in options_before if has_same_settings(old)] or options_before
 
 
 def _advice(name: str, now: Option, reference: str | None, values: Compared, aim: str, level: float) -> SettingAdvice:
@@ -225,7 +225,7 @@ def _advice(name: str, now: Option, reference: str | None, values: Compared, aim
         reference=reference,
         recommended=chosen,
         keep=bool(aimed) and all(result.worse for result in aimed.values()),
-        why=_why(aim, aimed, chosen),
+        why=_reason(aim, aimed, chosen),
         values=[ValueEffects(value=value, effects=list(by_path.values())) for value, by_path in sorted(effects.items(), key=change)],
     )
 
@@ -244,36 +244,36 @@ def _prefer_smaller_changes(advice: Sequence[SettingAdvice], now: Option, aim: s
             continue
         for setting in advice:
             of_setting = best(setting) if now.owner.get(setting.name) == choice.name else None
-            if of_setting is not None and _meet(of_choice, of_setting) and _meet(of_setting, of_choice):
+            if of_setting is not None and _intervals_overlap(of_choice, of_setting) and _intervals_overlap(of_setting, of_choice):
                 text = f"{choice.recommended}: {of_choice.text(BY_PATH[aim].words)}"
                 choice.why = f"keep it: {setting.name} = {setting.recommended} is not shown to do less ({text})"
                 choice.recommended, choice.keep = None, True
                 break
 
 
-def _why(aim: str, aimed: dict[str, Effect], chosen: str | None) -> str:
+def _reason(aim: str, aimed: dict[str, Effect], chosen: str | None) -> str:
     words = BY_PATH[aim].words
     if not aimed:
         return "no two options differ in this setting alone"
     if chosen is not None:
         best = aimed[chosen]
-        rivals = [value for value, result in aimed.items() if value != chosen and result.better and _meet(result, best)]
+        rivals = [value for value, result in aimed.items() if value != chosen and result.better and _intervals_overlap(result, best)]
         return best.text(words) + (f"; not separated from {', '.join(sorted(rivals))}" if rivals else "")
     value, best = min(aimed.items(), key=lambda item: item[1].percent or 0.0)
     if best.n < FEWEST:
         return f"no recommendation: {best.n} {'unit' if best.n == 1 else 'units'}, and fewer than {FEWEST} say nothing about others"
-    if all(result.absent for result in aimed.values()):
+    if all(result.is_zero for result in aimed.values()):
         return f"no effect: {words} is the same with {', '.join(sorted(aimed))}"
     if all(result.worse for result in aimed.values()):
         return f"keep it: every other value is worse ({value}: {best.text(words)})"
     return f"no recommendation: the evidence does not separate the values ({value}: {best.text(words)})"
 
 
-def _meet(first: Effect, second: Effect) -> bool:
+def _intervals_overlap(first: Effect, second: Effect) -> bool:
     return first.low is not None and second.high is not None and first.low <= second.high
 
 
-def _together(tried: list[Option], now: Option, chosen: Mapping[str, str]) -> Together | None:
+def _together(tried: list[Option], now: Option, chosen: Mapping[str, str]) -> CombinedEffects | None:
     """Compute the effect of all chosen values, if a run tried them together; single effects
     need not add up.
     """
@@ -290,7 +290,7 @@ def _together(tried: list[Option], now: Option, chosen: Mapping[str, str]) -> To
                 for outcome in OUTCOMES
                 if any(outcome.path in now.outcomes[unit] for unit in units)
             }
-            return Together(option=option.name, effects=[effect(path, pairs, LEVEL) for path, pairs in pairs_by_path.items()])
+            return CombinedEffects(option=option.name, effects=[effect(path, pairs, LEVEL) for path, pairs in pairs_by_path.items()])
     return None
 
 

@@ -43,10 +43,10 @@ def options(documents: Sequence[Document], each_draw: bool = False) -> list[Opti
     `each_draw`: of one recorded user, each seed is a unit, as each draws the apps' sizes anew. Rows
     that are invalid or below what the trace's filter allows are left out.
     """
-    return list(_joined(option for document in documents for option in _of(document, each_draw)))
+    return list(_joined(option for document in documents for option in _run_options(document, each_draw)))
 
 
-def _of(document: Document, each_draw: bool) -> Iterator[Option]:
+def _run_options(document: Document, each_draw: bool) -> Iterator[Option]:
     """Yield the options of one run, one per row."""
     at_point: dict[str, Experiment] = {}
     for row in document.rows:
@@ -57,14 +57,14 @@ def _of(document: Document, each_draw: bool) -> Iterator[Option]:
             continue
         point = json.dumps(row.point, sort_keys=True)
         if point not in at_point:
-            at_point[point] = _at(document.experiment, row)
+            at_point[point] = _experiment_of_row(document.experiment, row)
         placed = settings_of(row, at_point[point])
         where = ", ".join(f"{key} = {value}" for key, value in row.point.items()) or (size_label(row) if row.replay is not None else "")
         name = f"{row.design} ({where})" if where else row.design
         yield Option(name, row.kind, placed.values, placed.owner, placed.other_parameters, placed.conditions, units)
 
 
-def _at(experiment: Experiment, row: Row) -> Experiment:
+def _experiment_of_row(experiment: Experiment, row: Row) -> Experiment:
     if not row.point:
         return experiment
     return experiments.at(experiment, row.point, "recommend")

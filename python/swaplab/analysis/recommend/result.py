@@ -9,11 +9,11 @@ from pydantic import BaseModel, ConfigDict
 from swaplab.core.model import Kind
 
 
-class _Typed(BaseModel):
+class _StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Effect(_Typed):
+class Effect(_StrictModel):
     """The change of an outcome with its interval, in percent of the reference's mean, or in the
     outcome's unit if that is 0 (`absolute`).
 
@@ -41,7 +41,7 @@ class Effect(_Typed):
         return self.better or self.worse
 
     @property
-    def absent(self) -> bool:
+    def is_zero(self) -> bool:
         """Whether the outcome is the same in every unit."""
         return self.percent == self.low == self.high == 0
 
@@ -52,17 +52,17 @@ class Effect(_Typed):
             return f"{words}: no unit has it in both options"
         if self.low is None or self.high is None:
             return f"{words} {self.percent:+.1f}{unit} (n = {self.n}: too few for an interval)"
-        if self.absent:
+        if self.is_zero:
             return f"{words} unchanged (n = {self.n})"
         return f"{words} {self.percent:+.1f}{unit} ({self.low:+.1f} to {self.high:+.1f}, n = {self.n})"
 
 
-class ValueEffects(_Typed):
+class ValueEffects(_StrictModel):
     value: str
     effects: list[Effect]
 
 
-class SettingAdvice(_Typed):
+class SettingAdvice(_StrictModel):
     """The advice on a setting.
 
     `now`: the baseline's value, None if it has no such setting. `reference`: the value that the
@@ -82,17 +82,17 @@ class SettingAdvice(_Typed):
     def has_no_effect(self, path: str) -> bool:
         """Whether every tried value leaves the outcome at `path` as it is, in every unit."""
         aimed = [effect for value in self.values for effect in value.effects if effect.path == path]
-        return bool(aimed) and all(effect.absent for effect in aimed)
+        return bool(aimed) and all(effect.is_zero for effect in aimed)
 
 
-class Together(_Typed):
+class CombinedEffects(_StrictModel):
     """The effects of all recommended settings together, from a run that tried them."""
 
     option: str
     effects: list[Effect]
 
 
-class Recommendation(_Typed):
+class Recommendation(_StrictModel):
     """The recommended settings. `goal`: path of the outcome to lower. Intervals hold at
     `confidence` for all `comparisons` together.
     """
@@ -106,7 +106,7 @@ class Recommendation(_Typed):
     options: int
     units: list[str]
     settings: list[SettingAdvice]
-    together: Together | None
+    together: CombinedEffects | None
     diff: str
     warnings: list[str]
 

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from swaplab.analysis import ablation as ablated
-from swaplab.analysis import papers as of_papers
+from swaplab.analysis import ablation as ablation_analysis
+from swaplab.analysis import papers as paper_claims
 from swaplab.analysis import papers_in_vm
-from swaplab.analysis import sensitivity as varied
+from swaplab.analysis import sensitivity as sensitivity_analysis
 from swaplab.analysis.papers import Claims
 from swaplab.analysis.papers_readme import claim_table, stamp, write_table
 from swaplab.analysis.verdict import plural
@@ -44,14 +44,14 @@ def check(
     """Measure every claim and give its verdict."""
     if traces is not None and (vm or write):
         raise BadInput("papers check: --traces with --vm or --write; expected --traces alone")
-    checked = Claims(claims=list(of_papers.check(names, vm)) if traces is None else of_papers.check_on(traces, names))
+    checked = Claims(claims=list(paper_claims.check(names, vm)) if traces is None else paper_claims.check_on(traces, names))
     if write:
         for paper in dict.fromkeys(claim.paper for claim in checked.claims):
             claims = [claim for claim in checked.claims if claim.paper == paper]
             if vm:
                 write_table(paper, papers_in_vm.HEAD, papers_in_vm.section(paper, papers_in_vm.claim_table(paper, claims)))
             else:
-                write_table(paper, of_papers.HEAD, claim_table(claims))
+                write_table(paper, paper_claims.HEAD, claim_table(claims))
                 stamp(paper)
                 papers_in_vm.refresh(paper)  # shows the simulated column of the table just written
     if as_json:
@@ -77,11 +77,11 @@ def ablation(
     make of it.
     """
     with bar("switching mechanisms") as listener:
-        result = ablated.ablation(ablated.wanted_of(), seeds, listener=listener)
-    table = ablated.markdown(result)
+        result = ablation_analysis.ablation(ablation_analysis.read_ablation(), seeds, listener=listener)
+    table = ablation_analysis.markdown(result)
     if write:
-        write_table(ablated.NAME, ablated.HEAD, table)
-        stamp(ablated.NAME)
+        write_table(ablation_analysis.NAME, ablation_analysis.HEAD, table)
+        stamp(ablation_analysis.NAME)
     print(result.model_dump_json(indent=2) if as_json else table, end="\n" if as_json else "")
 
 
@@ -97,9 +97,9 @@ def sensitivity(
     over all ranges.
     """
     with bar(f"varying {name}") as listener:
-        result = varied.sensitivity(name, varied.wanted_of(name), seeds, listener=listener)
+        result = sensitivity_analysis.sensitivity(name, sensitivity_analysis.read_sensitivity(name), seeds, listener=listener)
     if write:
-        write_table(name, varied.HEAD, varied.markdown(result))
+        write_table(name, sensitivity_analysis.HEAD, sensitivity_analysis.markdown(result))
     if as_json:
         print(result.model_dump_json(indent=2))
         return

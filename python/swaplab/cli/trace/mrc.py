@@ -57,7 +57,7 @@ def mrc(
                 "run": {"on": ["replay"], "replay": {"mapping": mapping, "first_touch": "charged"}},
                 "vary": {"machine.dram": [f"{n}p" for n in at]},
             }
-            document = run(experiments.of_options(table), Options(jobs=jobs, listener=listener)).document
+            document = run(experiments.from_options(table), Options(jobs=jobs, listener=listener)).document
             ratios = {n: (row.paging.faults or 0) / (row.paging.references or 1) for n, row in zip(at, document.rows, strict=True)}
     if as_json:
         points = [CurvePoint(memory_pages=n, miss_ratio=ratio, filter_limited=n < info.valid_from_frames) for n, ratio in ratios.items()]

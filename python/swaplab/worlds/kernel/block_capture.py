@@ -91,7 +91,7 @@ class BlockPlan:
 
 
 @dataclass(frozen=True)
-class Counted:
+class TrafficCounts:
     """The traffic in a captured trace, in bytes, and the kernel's counters over the same time."""
 
     lost_events: int
@@ -107,7 +107,7 @@ class Counted:
     others_swapping: bool
 
 
-def capture(plan: BlockPlan, machine: Machine) -> tuple[Counted | None, int]:
+def capture(plan: BlockPlan, machine: Machine) -> tuple[TrafficCounts | None, int]:
     """Run the command and write its trace. Returns the traffic (None in a dry run) and the
     command's exit code.
     """
@@ -138,7 +138,7 @@ def capture(plan: BlockPlan, machine: Machine) -> tuple[Counted | None, int]:
     read, written = moved["disk_swap_in_bytes"], moved["disk_swap_out_bytes"]
     exact = counted["swap_read_bytes"] == read and counted["swap_write_bytes"] == written
     others = before.others_swapping or after.others_swapping
-    return Counted(lost, **counted, pswpin_bytes=read, pswpout_bytes=written, exact=exact, others_swapping=others), code
+    return TrafficCounts(lost, **counted, pswpin_bytes=read, pswpout_bytes=written, exact=exact, others_swapping=others), code
 
 
 @contextmanager

@@ -97,7 +97,7 @@ def calibration(visits: list[Visit], own: Own, costs: Costs) -> Calibration:
     return Calibration(costs_ns=costs, own_ms={app: own[app] for app in sorted(apps)}, errors=errors(visits, own, costs))
 
 
-def moved(visit: Visit) -> tuple[int, ...]:
+def moved_pages(visit: Visit) -> tuple[int, ...]:
     """Return the pages that a visit moved, and its waits, in the order of `COSTS`."""
     waits = max(0, visit.swap_in_pages - visit.read_ahead_pages)
     pages = visit.swap_in_pages, visit.swap_out_pages, visit.file_refaults
@@ -115,7 +115,7 @@ def fit(visits: list[Visit], own: Own) -> Costs:
 
     The cost is None for a kind of which no visit had any.
     """
-    rows = [(visit.ms, base_ms(visit, own), moved(visit)) for visit in visits if sum(moved(visit)[:3]) >= FEW_PAGES]
+    rows = [(visit.ms, base_ms(visit, own), moved_pages(visit)) for visit in visits if sum(moved_pages(visit)[:3]) >= FEW_PAGES]
     costs = [0.0] * len(COSTS)
     for _ in range(DESCENT):
         for kind in range(len(COSTS)):
@@ -136,7 +136,7 @@ def errors(visits: list[Visit], own: Own, costs: Costs) -> dict[str, float | Non
     """
     wrong: dict[str, list[float]] = {"switch": [], "launch": []}
     for visit in visits:
-        pages = zip(COSTS, moved(visit), strict=True)
+        pages = zip(COSTS, moved_pages(visit), strict=True)
         predicted = base_ms(visit, own) + sum((costs[name] or 0) * count for name, count in pages) / 1e6
         wrong["switch" if visit.start == "resume" else "launch"].append(100 * abs(predicted - visit.ms) / visit.ms)
     medians: dict[str, float | None] = {start: round(median(rows), 2) if rows else None for start, rows in wrong.items()}

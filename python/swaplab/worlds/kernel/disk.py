@@ -37,10 +37,10 @@ class Queue:
 
     def facts(self) -> dict[str, str]:
         """Describe the model in words."""
-        return {f"disk {operation}, by a model of its queue": _words(fitted) for operation, fitted in self.model.items()}
+        return {f"disk {operation}, by a model of its queue": _disk_text(fitted) for operation, fitted in self.model.items()}
 
 
-def _words(fitted: dict[str, float]) -> str:
+def _disk_text(fitted: dict[str, float]) -> str:
     error = f"{100 * fitted['error_median']:.0f} % off at unseen depths"
     return f"{fitted['service_us']:g} us and {fitted['wait_us']:g} us for each request of the queue; {error}"
 

@@ -144,7 +144,7 @@ def _pending(path: Path) -> tuple[str, list[tuple[int, str, Undo]]] | None:
     return (boot, [steps[number] for number in sorted(steps, reverse=True)]) if steps else None
 
 
-def left_behind() -> list[Path]:
+def orphaned_journals() -> list[Path]:
     """Return the journals of runs that are no longer alive."""
     stale = []
     with contextlib.suppress(OSError):
@@ -164,7 +164,7 @@ def repair(say: Callable[[str], None], dry_run: bool = False) -> list[str]:
     """
     if STATE.exists():
         _require_own_state()
-    return [failure for path in left_behind() for failure in _undo(path, say, dry_run)]
+    return [failure for path in orphaned_journals() for failure in _undo(path, say, dry_run)]
 
 
 def _undo(path: Path, say: Callable[[str], None], dry_run: bool) -> list[str]:

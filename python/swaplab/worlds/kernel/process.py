@@ -19,7 +19,7 @@ from swaplab.core.errors import BadInput
 from swaplab.core.signals import undisturbed
 from swaplab.worlds import spawn
 from swaplab.worlds.apps import App
-from swaplab.worlds.channel import Channel, Silent
+from swaplab.worlds.channel import Channel, NoAnswer
 from swaplab.worlds.kernel.knobs.cgroup import Group
 from swaplab.worlds.kernel.undo import write
 from swaplab.worlds.memory.pager import check_program
@@ -100,7 +100,7 @@ class Process:
         """Start the app cold. Returns the seconds from the spawn until its ready test passes."""
         prctl = ctypes.CDLL(None).prctl
 
-        def become() -> None:
+        def before_exec() -> None:
             self.group.enter()
             for joined in self.groups:
                 write(joined, str(os.getpid()))
@@ -111,7 +111,7 @@ class Process:
             prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 
         with undisturbed():
-            started = spawn.start(self.app, self.command(), self.directory, self.log, self.extra_environment, become)
+            started = spawn.start(self.app, self.command(), self.directory, self.log, self.extra_environment, before_exec)
             self._process = started.process
         names = spawn.variables(self.app, self.directory)
         self._channel = Channel(self.app, names, lambda: self.alive, self.tick, self.pause_s, started.pair)
@@ -136,7 +136,7 @@ class Process:
 
     def _open_channel(self) -> Channel:
         if self._channel is None:
-            raise Silent("it isn't running")
+            raise NoAnswer("it isn't running")
         return self._channel
 
     def set_oom_score_adj(self, value: int) -> None:
@@ -159,7 +159,7 @@ class Process:
             if self._process is not None:
                 self._process.poll()
             if time.monotonic() > deadline:
-                raise Silent(f"processes {processes} survive SIGKILL")
+                raise NoAnswer(f"processes {processes} survive SIGKILL")
             time.sleep(0.001)
         self.forget()
 
@@ -182,8 +182,8 @@ class Process:
             self.exit_code = self._process.wait(20)
         self._process, self._channel = None, None
 
-    def last_words(self) -> str:
+    def save_log(self) -> str:
         """Copy the log of a failed app. Returns the copy's path and the end of the log on one
         line.
         """
-        return spawn.last_words(self.app, self.log)
+        return spawn.save_log(self.app, self.log)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from swaplab.core.errors import BadInput
-from swaplab.worlds.channel import Gone, Silent
+from swaplab.worlds.channel import AppEnded, NoAnswer
 from swaplab.worlds.kernel.area import Area
 from swaplab.worlds.kernel.collect import events
 from swaplab.worlds.kernel.collect.counters import Sample, smaps_rollup
@@ -158,7 +158,7 @@ class Stage:
             try:
                 seconds, bad = process.request()
                 outcome.bad_pages += bad
-            except Gone:
+            except AppEnded:
                 # it has ended in the meantime, so this visit becomes a cold launch
                 self.kernel_killed += process.reap()
         if not process.alive:
@@ -169,7 +169,7 @@ class Stage:
         outcome.timeline.append(self.moment(sample))
         self.use(process, outcome)
         self._trim()
-        self.group.settle(self.limit)
+        self.group.enforce_limit(self.limit)
         self.pool, self.metadata = max(self.pool, self.area.pool_bytes()), max(self.metadata, self.area.metadata_bytes())
         return Visit(
             round=number,
@@ -197,7 +197,7 @@ class Stage:
                 seconds = process.launch()
                 self.steering.apply()
                 return seconds
-            except Gone as error:
+            except AppEnded as error:
                 self.kernel_killed += process.reap()
                 if is_only_app:
                     raise self._unfit(process, error) from error
@@ -206,16 +206,16 @@ class Stage:
                 if other := next(self.background(), None):
                     other.kill()
                     self.killer.kills.append(Kill(other.app.name, ROOM, 0, time.monotonic()))
-            except Silent as error:
+            except NoAnswer as error:
                 wanted = f"expected its ready test within {process.app.ready_seconds:g} s"
-                raise BadInput(f"app {process.app.name}: {error}; {wanted}; {process.last_words()}") from error
-        raise self._unfit(process, Gone("it ended each time"))
+                raise BadInput(f"app {process.app.name}: {error}; {wanted}; {process.save_log()}") from error
+        raise self._unfit(process, AppEnded("it ended each time"))
 
     def _unfit(self, process: Process, error: Exception) -> BadInput:
         code, name = process.exit_code, process.app.name
         if code == -signal.SIGKILL:
             return BadInput(f"machine.dram: app {name} alone was killed at {self.limit} bytes; expected a limit above what one app needs")
-        expected = f"expected a command that stays up; {process.last_words()}"
+        expected = f"expected a command that stays up; {process.save_log()}"
         return BadInput(f"app {name}: {error} (exit code {code}) before its ready test; {expected}")
 
     def use(self, process: Process, outcome: Outcome) -> None:
@@ -226,10 +226,10 @@ class Stage:
             while time.monotonic() < until:
                 self.killer.tick()
                 time.sleep(self.killer.rule.poll_ms / 1000)
-        except Gone:
+        except AppEnded:
             self.kernel_killed += process.reap()
-        except Silent as error:
-            raise BadInput(f"app {process.app.name}: work: {error}; {process.last_words()}") from error
+        except NoAnswer as error:
+            raise BadInput(f"app {process.app.name}: work: {error}; {process.save_log()}") from error
 
     def _trim(self) -> None:
         """Apply Android's limit on cached apps: kill the least recently used ones beyond it."""
@@ -248,7 +248,7 @@ class Stage:
                 try:
                     outcome.bad_pages += process.check()
                     outcome.checked_apps += 1
-                except Gone:
+                except AppEnded:
                     process.kill()
 
     def footprints(self) -> dict[str, dict[str, int]]:

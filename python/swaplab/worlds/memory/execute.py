@@ -104,12 +104,12 @@ def _end_with_parent() -> Callable[[], None]:
     """
     prctl, parent = ctypes.CDLL(None).prctl, os.getpid()
 
-    def become() -> None:
+    def before_exec() -> None:
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != parent:
             os._exit(128 + signal.SIGKILL)
 
-    return become
+    return before_exec
 
 
 #: Signals that the program gets in place of `swaplab exec`.

@@ -17,7 +17,7 @@ from swaplab.core.errors import BadInput
 from swaplab.core.signals import undisturbed
 from swaplab.worlds import spawn
 from swaplab.worlds.apps import App, Step
-from swaplab.worlds.channel import Channel, Gone, Silent
+from swaplab.worlds.channel import AppEnded, Channel, NoAnswer
 
 #: Interval in seconds at which a program is polled while waiting for it.
 PAUSE_S = 0.002
@@ -80,14 +80,14 @@ class Program:
         assert self._channel is not None, "it was launched"
         try:
             return self._channel.run(steps, seconds)
-        except Gone as error:
+        except AppEnded as error:
             self.end()
             code = f"exit code {self.exit_code}"
-            words = spawn.last_words(self.app, self.log)
+            words = spawn.save_log(self.app, self.log)
             raise BadInput(f"app {self.app.name}: {action}: {error} ({code}); expected a command that stays up; {words}") from error
-        except Silent as error:
+        except NoAnswer as error:
             wanted = f"expected it within {seconds:g} s"
-            raise BadInput(f"app {self.app.name}: {action}: {error}; {wanted}; {spawn.last_words(self.app, self.log)}") from error
+            raise BadInput(f"app {self.app.name}: {action}: {error}; {wanted}; {spawn.save_log(self.app, self.log)}") from error
 
     def run_to_end(self, tick: Callable[[], None] = lambda: None) -> tuple[float, int]:
         """Run a bare command to its end. Returns (seconds, exit code). Its output is appended to

@@ -7,7 +7,7 @@ from itertools import islice
 
 from swaplab.core.errors import BadInput, NotSupported
 from swaplab.worlds.result import Options, WorldResult
-from swaplab.worlds.sweep.runner import Batch, Runner, work_alone
+from swaplab.worlds.sweep.runner import Batch, Runner, work_on_one_thread
 
 #: How many times Dask restarts a batch whose worker dies.
 ALLOWED_FAILURES = 10
@@ -39,7 +39,7 @@ def dask_cluster(address: str) -> Runner:
             futures: dict[Future[WorldResult], Batch] = {}
 
             def submitted(count: int) -> list[Future[WorldResult]]:
-                sent = [(client.submit(work_alone, batch, pure=False, retries=2), batch) for batch in islice(todo, count)]
+                sent = [(client.submit(work_on_one_thread, batch, pure=False, retries=2), batch) for batch in islice(todo, count)]
                 futures.update(sent)
                 return [future for future, _ in sent]
 

@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection, wait
 
 from swaplab.core.errors import Failed
 from swaplab.worlds.result import Options, WorldResult
-from swaplab.worlds.sweep.runner import Batch, Runner, work_alone
+from swaplab.worlds.sweep.runner import Batch, Runner, work_on_one_thread
 
 #: The run fails if the workers of one batch die this many times.
 TRIES = 3
@@ -127,7 +127,7 @@ def _serve(pipe: Connection[WorldResult | Exception, Batch], scratch: str) -> No
 
 def _outcome(batch: Batch) -> WorldResult | Exception:
     try:
-        return work_alone(batch)
+        return work_on_one_thread(batch)
     except Exception as error:
         return error
 

@@ -21,7 +21,7 @@ def work(batch: Batch, options: Options) -> WorldResult:
     return world(key).run([Experiment.model_validate_json(text) for _, text in points], options)
 
 
-def work_alone(batch: Batch) -> WorldResult:
+def work_on_one_thread(batch: Batch) -> WorldResult:
     """Run one batch on one thread, in a worker process."""
     return work(batch, Options(jobs=1))
 

@@ -117,7 +117,7 @@ def compare(experiment: Experiment, base: str, series: str, jobs: int, say: Call
     return [judge(design.name, *(means[number] for means in delays)) for number, design in enumerate(experiment.design)]
 
 
-def of_tree(
+def compare_commits(
     tree: Path, base: str, series: str, experiment: Experiment, fragments: tuple[Path, ...], jobs: int, say: Callable[[str], None]
 ) -> Comparison:
     """Build two commits of a git tree and compare them. The tree itself is not changed."""
@@ -134,7 +134,7 @@ def of_tree(
             subprocess.run(["git", "clone", "--quiet", "--shared", "--no-checkout", tree, copy], check=True)
             subprocess.run(["git", "-C", copy, "checkout", "--quiet", number], check=True)
             name = f"{tree.resolve().name}-{number[:12]}"
-            built[commit] = build.build(build.Wanted(tree=copy, fragments=fragments, name=name, jobs=jobs), say)
+            built[commit] = build.build(build.BuildRequest(tree=copy, fragments=fragments, name=name, jobs=jobs), say)
             # The driver is built and cached now, because the source is removed afterwards.
             driver.module(built[commit].kernel)
     names = [built[commit].kernel.name for commit in (base, series)]

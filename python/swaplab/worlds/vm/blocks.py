@@ -39,13 +39,13 @@ class Blocks:
     fill_swap: bool = False
 
 
-def reserved(of: Configuration, area: Area, files: int) -> driver.Reserved:
+def reserved(of: Configuration, area: Area, files: int) -> driver.ReservedMemory:
     """Compute the memory of the guest, and of the devices behind it."""
     guest = plan.memory(of)[0] + _units(area.own_bytes)
     nvm, flash = _units(area.nvm_bytes), files + _units(area.flash_bytes)
     if of.experiment.run.vm.block_devices == "null-blk":
-        return driver.Reserved(guest + nvm + flash, 0, 0)
-    return driver.Reserved(guest, nvm, flash)
+        return driver.ReservedMemory(guest + nvm + flash, 0, 0)
+    return driver.ReservedMemory(guest, nvm, flash)
 
 
 def _units(size: int) -> int:
@@ -53,7 +53,7 @@ def _units(size: int) -> int:
     return -(-size // (2 * MIB)) * 2 * MIB
 
 
-def blocks(of: Configuration, area: Area, where: driver.Reserved, files: int, kernel: Kernel, image: Path) -> Blocks:
+def blocks(of: Configuration, area: Area, where: driver.ReservedMemory, files: int, kernel: Kernel, image: Path) -> Blocks:
     """Build the devices for a design; `image` is the file system's image, `files` its size in
     bytes.
     """

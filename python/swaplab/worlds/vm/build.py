@@ -39,7 +39,7 @@ NEEDED = {
 
 
 @dataclass(frozen=True)
-class Wanted:
+class BuildRequest:
     """The description of a kernel to build."""
 
     #: A series of the distribution's kernels, unless `tree` is given.
@@ -65,45 +65,45 @@ class Built:
     cached: bool
 
 
-def build(wanted: Wanted, say: Callable[[str], None] = lambda line: None) -> Built:
+def build(request: BuildRequest, say: Callable[[str], None] = lambda line: None) -> Built:
     """Build the kernel, or take it from the cache."""
     parts = driver.kernel_parts()
     if parts is None:
         raise NotSupported("kernel build needs kernel/ of swaplab's source; expected a checkout, or SWAPLAB_KERNEL_PARTS")
-    for path in (*wanted.patches, *wanted.fragments):
+    for path in (*request.patches, *request.fragments):
         if not path.is_file():
-            raise BadInput(f"{path}: no such file; expected a {'patch' if path in wanted.patches else 'fragment of a configuration'}")
+            raise BadInput(f"{path}: no such file; expected a {'patch' if path in request.patches else 'fragment of a configuration'}")
     compilers = tools.find(*tools.KERNEL)
     # A user's tree is compiled in place, with output elsewhere: nothing is written into it.
-    version, origin, source = _tree(wanted.tree) if wanted.tree else _distribution(wanted.series)
-    fragments = [*_fragments(parts, version, wanted), *wanted.fragments]
-    input_bytes = [path.read_bytes() for path in (*wanted.patches, *fragments)]
+    version, origin, source = _tree(request.tree) if request.tree else _distribution(request.series)
+    fragments = [*_fragments(parts, version, request), *request.fragments]
+    input_bytes = [path.read_bytes() for path in (*request.patches, *fragments)]
     key = cache.sha256_of(origin, compilers.version(tools.COMPILER), (parts / "build.sh").read_bytes(), *input_bytes)[:16]
     target = cache.folder() / "builds" / key
     cached = (target / "name.txt").is_file()
     if not cached:
         with cache.new_folder(target) as made:
-            tree = source(made) if not wanted.patches else _patched(source(made), wanted, made, compilers)
+            tree = source(made) if not request.patches else _patched(source(made), request, made, compilers)
             say(f"building linux {version} (about eight minutes of processor time)")
             out = made / "out"
-            _run_build(parts, tree, out, fragments, wanted.jobs, compilers, made)
+            _run_build(parts, tree, out, fragments, request.jobs, compilers, made)
             (made / "Image").hardlink_to(out / "arch/arm64/boot/Image")
             (made / "release.txt").write_text((out / "include/config/kernel.release").read_text())
             (made / "origin.txt").write_text(origin + "\n")
-            (made / "source.txt").write_text(str(tree if wanted.tree else target / tree.relative_to(made)) + "\n")
-            (made / "name.txt").write_text(wanted.name or f"linux-{version}-{key[:8]}")
+            (made / "source.txt").write_text(str(tree if request.tree else target / tree.relative_to(made)) + "\n")
+            (made / "name.txt").write_text(request.name or f"linux-{version}-{key[:8]}")
         _relocate(target)
-    elif wanted.name:
-        (target / "name.txt").write_text(wanted.name)
+    elif request.name:
+        (target / "name.txt").write_text(request.name)
     release = (target / "release.txt").read_text().strip()
     kernel = Kernel((target / "name.txt").read_text().strip(), release, target / "Image", None, target / "out")
     return Built(kernel, tuple(lacking(target / "out" / ".config", fragments)), cached)
 
 
-def _fragments(parts: Path, version: str, wanted: Wanted) -> list[Path]:
+def _fragments(parts: Path, version: str, request: BuildRequest) -> list[Path]:
     names = ["base.config"] + (["zram-6.12.config"] if _numbers(version) >= (6, 12) else []) + ["phone.config"]
     # Direct Read's option exists only with its patches.
-    direct = any(path.resolve().is_relative_to((parts / "patches").resolve()) for path in wanted.patches)
+    direct = any(path.resolve().is_relative_to((parts / "patches").resolve()) for path in request.patches)
     return [parts / "config" / name for name in (*names, *(["direct.config"] if direct else []))]
 
 
@@ -156,12 +156,12 @@ def _tree_hash(tree: Path) -> str:
     return cache.sha256_of(*(part for path in files for part in (str(path.relative_to(tree)), content_hash(path))))
 
 
-def _patched(tree: Path, wanted: Wanted, made: Path, compilers: tools.Tools) -> Path:
-    if wanted.tree:
+def _patched(tree: Path, request: BuildRequest, made: Path, compilers: tools.Tools) -> Path:
+    if request.tree:
         copy = made / "linux"
         _checked(["cp", "-a", "--reflink=auto", str(tree), str(copy)], compilers, "kernel build: cp")
         tree = copy
-    for path in wanted.patches:
+    for path in request.patches:
         command = [str(compilers.paths["patch"]), "-p1", "--batch", "--forward", "--fuzz=0", "-d", str(tree), "-i", str(path.resolve())]
         done = subprocess.run(command, env=compilers.environment, capture_output=True, text=True, check=False)
         if done.returncode:

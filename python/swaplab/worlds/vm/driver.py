@@ -46,7 +46,7 @@ def required_parts() -> Path:
 
 
 @dataclass(frozen=True)
-class Reserved:
+class ReservedMemory:
     """Sizes of the guest's memory and of the devices' memory behind it, in bytes, multiples of 2
     MiB.
     """
@@ -66,7 +66,7 @@ class Reserved:
         return MEMORY_AT + self.guest + self.nvm
 
 
-def options(reserved: Reserved, devices: Devices, gips: float, direct: bool, cpus: int) -> str:
+def options(reserved: ReservedMemory, devices: Devices, gips: float, direct: bool, cpus: int) -> str:
     """Format the module's parameters. A core of k GIPS executes k times as much during a device's
     work, so prices are multiplied by k.
     """

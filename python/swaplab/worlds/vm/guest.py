@@ -88,7 +88,7 @@ class Layout:
     """Memory and devices of a design's guest."""
 
     area: Area
-    reserved: driver.Reserved
+    reserved: driver.ReservedMemory
     file_system_bytes: int
 
 
@@ -100,7 +100,7 @@ def layout(of: Configuration) -> Layout:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedGuest:
     """A guest that is ready to start."""
 
     plan: plan.Plan
@@ -111,7 +111,7 @@ class Prepared:
     words: tuple[str, ...]
 
 
-def prepare(of: Configuration, seed: int, where: Layout, kernel: Kernel, image: Path) -> Prepared:
+def prepare(of: Configuration, seed: int, where: Layout, kernel: Kernel, image: Path) -> PreparedGuest:
     """Build the guest's plan and initramfs."""
     area, vm = where.area, of.experiment.run.vm
     devices = blocks.blocks(of, area, where.reserved, where.file_system_bytes, kernel, image)
@@ -144,7 +144,7 @@ def prepare(of: Configuration, seed: int, where: Layout, kernel: Kernel, image: 
         samples=vm.samples,
         events=vm.events,
     )
-    return Prepared(guest_plan, initramfs(guest_plan, files + devices.files), devices.image_at, words)
+    return PreparedGuest(guest_plan, initramfs(guest_plan, files + devices.files), devices.image_at, words)
 
 
 def initramfs(guest_plan: plan.Plan, modules: list[cpio.Entry]) -> bytes:

@@ -64,7 +64,7 @@ def resolve(name: str) -> Kernel:
     if name in built:
         return built[name]
     if "/" in name or Path(name).is_file():
-        return _own(Path(name))
+        return _kernel_of_image(Path(name))
     known = [*SERIES, *built]
     near = difflib.get_close_matches(name, known, 1)
     hint = f" (did you mean {near[0]}?)" if near else ""
@@ -104,7 +104,7 @@ def check_image(path: Path) -> None:
     raise BadInput(f"run.vm.kernel: {path}: {kind}; expected an arm64 kernel image (arch/arm64/boot/Image)")
 
 
-def _own(path: Path) -> Kernel:
+def _kernel_of_image(path: Path) -> Kernel:
     check_image(path)
     release = _release_of(path) or "unknown"
     modules = next((root / "lib/modules" / release for root in path.parents if (root / "lib/modules" / release).is_dir()), None)

@@ -22,7 +22,7 @@ def _fetched() -> str:
 
 def _tools(*programs: tools.Program) -> Callable[[], Probed]:
     def probe() -> Probed:
-        if absent := tools.absent(*programs):
+        if absent := tools.missing_programs(*programs):
             names = ", ".join(f"{program.command} (package {program.package})" for program in absent)
             return False, f"not on the path: {names}; {_fetched()}"
         return True, f"on the path: {', '.join(program.command for program in programs)}"

@@ -81,7 +81,7 @@ def line_ns(devices: Devices) -> float:
     return read + transfer * LINE / PAGE
 
 
-def option(vm: VmRun, reserved: driver.Reserved, marks: Path) -> str:
+def option(vm: VmRun, reserved: driver.ReservedMemory, marks: Path) -> str:
     """Format QEMU's option `-plugin`. Its marks are written to a file."""
     words = {"start": driver.MEMORY_AT + reserved.guest, "bytes": reserved.nvm, "cache_kib": cache_bytes(vm) >> 10, "marks": marks}
     return ",".join([str(plugin()), *(f"{key}={value}" for key, value in words.items())])

@@ -49,7 +49,7 @@ def run(points: list[Experiment], options: Options) -> WorldResult:
         check_direct_read(of, kernels_by_name[of.experiment.run.vm.kernel])
     done = run_all(todo, kernels_by_name, jobs, options)
     measured = [rows.row(runs) for runs in done]
-    result = WorldResult(measured, warnings=_warnings(todo) + against_themselves(measured))
+    result = WorldResult(measured, warnings=_warnings(todo) + noise_warnings(measured))
     result.versions = {
         key: text for of in todo for key, text in versions(of.experiment.run.vm, kernels_by_name[of.experiment.run.vm.kernel]).items()
     }
@@ -174,7 +174,7 @@ def versions(vm: VmRun, kernel: Kernel) -> dict[str, str]:
     return {f"vm {kernel.name}: {name}": text for name, text in parts.items()}
 
 
-def against_themselves(measured: list[Row]) -> list[str]:
+def noise_warnings(measured: list[Row]) -> list[str]:
     """Warn of the A-against-A noise: the interval of each design's mean delay over perturbed think
     times. Empty for one seed.
     """

@@ -78,7 +78,7 @@ def host_architecture() -> str:
     return subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True, check=True).stdout.strip()
 
 
-def absent(*programs: Program) -> list[Program]:
+def missing_programs(*programs: Program) -> list[Program]:
     """Return the programs that are not installed on this machine."""
     return [program for program in programs if shutil.which(program.command, path=_path()) is None]
 
@@ -99,7 +99,7 @@ def find(*programs: Program) -> Tools:
     """
     packages: list[Package] = []
     root = None
-    if missing := absent(*programs):
+    if missing := missing_programs(*programs):
         if not can_fetch():
             commands = ", ".join(f"{program.command} (package {program.package})" for program in missing)
             raise NotSupported(f"the world vm needs {commands}: not on the path, and no {' or '.join(FETCHERS)} to fetch it with")

@@ -31,9 +31,9 @@ pub struct Balance {
     frames: usize,
     regions: usize,
     size: [usize; 4],
-    /// Four times the number of pages that the ring lacks to its size, plus the number of the
-    /// region: the lowest is that of the region most over its size, with the lowest number of
-    /// equals.
+    /// Four times the number of frames that the ring lacks to its size, plus the number of the
+    /// region. The lowest value belongs to the region most over its size and, of equals, to the one
+    /// with the lowest number.
     room: [i64; 4],
     /// Cost of the operation that puts a page into the region, in nanoseconds.
     cost: [u64; 4],
@@ -47,7 +47,7 @@ pub struct Balance {
     last: Region,
 }
 
-/// The `room` of a region of this size with so many pages in its ring.
+/// The `room` of a region of this size with `linked` pages in its ring.
 fn room(region: Region, size: usize, linked: usize) -> i64 {
     4 * (size as i64 - linked as i64) + region as i64
 }
@@ -101,7 +101,7 @@ impl Balance {
         let [a, b, c, d] = self.room;
         let least = a.min(b).min(c.min(d));
         if least < 4 {
-            // A ring at its size has pages.
+            // A ring at or over its size is not empty.
             return Some((least & 3) as Region);
         }
         self.least_under()

@@ -33,10 +33,10 @@ use swaplab_vocab::{prefetch, BadInput, Kind, Op, PageId, Parameter, Params, Res
 
 /// Distance, in entries, at which the words of pages are prefetched ahead of a hand.
 const AHEAD: usize = 12;
-/// Distance at which a ring's own entries are prefetched: a processor does not foresee the next
-/// lines of so many rings.
+/// Distance at which a ring's own entries are prefetched: the processor does not prefetch ahead in
+/// so many rings by itself.
 const FAR_AHEAD: usize = 64;
-/// Eight bytes of words for every page, and two bits of numbers in each region.
+/// Eight bytes of words for each page, and in each region two bits for the numbers of its shadow.
 const BYTES_A_PAGE: f64 = 9.0;
 
 pub struct SpoClockPolicy {
@@ -155,7 +155,8 @@ impl SpoClockPolicy {
     }
 
     /// Algorithm 1, `Reclaim`: turn the hand until a page leaves the region. Returns whether any
-    /// page left memory. A reclaim in a reclaim is `INNER`, so that no function calls itself.
+    /// page left memory. With `INNER` this is a reclaim inside another one, which never starts a
+    /// further one; as a constant it keeps the function from calling itself.
     #[inline(always)]
     fn reclaim_from<const INNER: bool>(&mut self, region: Region, pages: &mut PageView) -> bool {
         let (side, other) = (side(region), side(region ^ 1));
@@ -213,7 +214,7 @@ impl SpoClockPolicy {
         freed
     }
 
-    /// A page that the hand of `region` has taken enters the region of the backing that it has now.
+    /// Move a page that the hand of `region` has popped to the region of its current backing.
     #[cold]
     fn move_home(&mut self, page: PageId, region: Region, home: Region) {
         let accessed = self.pages[page as usize][side(region)] & ACCESSED;
@@ -223,7 +224,7 @@ impl SpoClockPolicy {
         self.pages[page as usize][side(region)] |= accessed;
     }
 
-    /// A fault of a page in the shadow of its region.
+    /// Handle a fault on a page in the shadow of its region.
     #[inline(never)]
     fn shadow_hit(&mut self, page: PageId, region: Region) {
         let word = &mut self.pages[page as usize][side(region)];

@@ -1,37 +1,36 @@
 //! The shadows of the regions: the pages that left each ring last, up to a limit.
 //!
-//! A page that leaves a ring is given the next number of that region, and is in the shadow as long
-//! as it has a number that is not below the oldest. A page that is hit gives its number up, for
-//! which a bit is set; these bits say how far the oldest number advances when a page is dropped. So
-//! nothing of a page that is dropped is read, and looking a page up is one comparison.
+//! A page that leaves a ring gets the region's next number. It is in the shadow while it has a
+//! number that is not below the region's oldest one, so a lookup is one comparison. A page that is
+//! hit gives up its number, and a bit is set for the number. When the oldest page is dropped, these
+//! bits say how far the oldest number advances, so nothing of the dropped page is read.
 
 use super::balance::{Balance, Region};
 use super::state::NUMBERS;
 
-/// The numbers of a word of bits.
+/// Numbers of a word of bits.
 const WORD: u32 = u64::BITS;
 
-/// The shadows of all regions. What is looked at in every fault is side by side.
+/// The shadows of all regions. Fields that every fault reads are adjacent.
 pub struct Shadows {
     /// The oldest number in use, and the number of the next page.
     oldest: [u32; 4],
     next: [u32; 4],
-    /// The pages beyond the limit; negative if there is room.
+    /// Number of pages beyond the limit; negative if there is room.
     excess: [i32; 4],
     limit: [i32; 4],
     /// Bits of the regions whose excess has increased since the last trim.
     grown: u32,
-    /// Numbers are below this one.
+    /// All numbers are below this one.
     end: u32,
-    /// For each number from the oldest on, whether its page gave it up.
+    /// For each number from the oldest on, whether it was given up.
     given_up: Vec<[u64; 4]>,
 }
 
 impl Shadows {
-    /// Empty shadows in each of which there is room for all `pages`, which must be fewer than
-    /// [`NUMBERS`].
+    /// Empty shadows, each with room for all `pages`, which must be fewer than [`NUMBERS`].
     pub fn new(pages: usize) -> Shadows {
-        // Twice as many numbers, so that they seldom begin anew.
+        // With twice as many numbers as pages, renumbering is rare.
         let end = (2 * pages + 2).min(NUMBERS);
         let given_up = vec![[0; 4]; end.div_ceil(WORD as usize)];
         Shadows { oldest: [1; 4], next: [1; 4], excess: [0; 4], limit: [0; 4], grown: 0, end: end as u32, given_up }
@@ -42,7 +41,7 @@ impl Shadows {
         (self.limit[region] + self.excess[region]) as usize
     }
 
-    /// Pages beyond the limits leave at the next [`trim`](Self::trim).
+    /// Set the limits. Pages beyond them leave at the next [`trim`](Self::trim).
     pub fn set_limits(&mut self, balance: &Balance) {
         for region in 0..4 {
             let limit = balance.shadow_size(region).min(NUMBERS) as i32;
@@ -52,19 +51,21 @@ impl Shadows {
         self.grown = 0b1111;
     }
 
-    /// Whether the page with this number, its last in the region's shadow, is there. 0 is nobody's.
+    /// Whether the page with this number, the last that the region gave it, is in the shadow. No
+    /// page has the number 0.
     #[inline(always)]
     pub fn holds(&self, region: Region, number: u32) -> bool {
         number >= self.oldest[region]
     }
 
-    /// Whether the numbers must [`begin_anew`](Self::begin_anew) before the next page enters.
+    /// Whether the pages must be renumbered by [`begin_anew`](Self::begin_anew) before the next one
+    /// enters.
     #[inline(always)]
     pub fn is_out_of_numbers(&self, region: Region) -> bool {
         self.next[region] == self.end
     }
 
-    /// A page enters. Returns its number.
+    /// Add a page. Returns its number.
     #[inline(always)]
     pub fn push(&mut self, region: Region) -> u32 {
         self.excess[region] += 1;
@@ -73,7 +74,7 @@ impl Shadows {
         self.next[region] - 1
     }
 
-    /// The page with this number gives it up, if it is there.
+    /// Remove the page with this number, if it is in the shadow.
     #[inline(always)]
     pub fn remove(&mut self, region: Region, number: u32) {
         if self.holds(region, number) {
@@ -81,14 +82,14 @@ impl Shadows {
         }
     }
 
-    /// A page that is there gives its number up.
+    /// Remove the page with this number, which is in the shadow.
     #[inline]
     pub fn give_up(&mut self, region: Region, number: u32) {
         self.given_up[(number / WORD) as usize][region] |= 1 << (number % WORD);
         self.excess[region] -= 1;
     }
 
-    /// The end of a fault: drop the oldest pages of every shadow beyond its limit.
+    /// Drop the oldest pages of every shadow beyond its limit, at the end of a fault.
     #[inline(always)]
     pub fn trim(&mut self) {
         let mut grown = std::mem::take(&mut self.grown);
@@ -116,12 +117,12 @@ impl Shadows {
         self.excess[region] -= 1;
     }
 
-    /// Begin with number 1 again. Returns the new number of a page from the one that it had; pages
-    /// keep their order.
+    /// Renumber the pages from 1, in the same order. Returns a function from the old number of a
+    /// page to its new one.
     #[cold]
     pub fn begin_anew(&mut self, region: Region) -> impl Fn(u32) -> u32 {
         let given_up: Vec<u64> = self.given_up.iter_mut().map(|words| std::mem::take(&mut words[region])).collect();
-        // The numbers given up before each word.
+        // Number of numbers given up before each word.
         let sums = given_up.iter().scan(0, |sum, word| {
             *sum += word.count_ones();
             Some(*sum)
@@ -138,7 +139,7 @@ impl Shadows {
         anew
     }
 
-    /// Check a region's shadow, in which so many pages have a number.
+    /// Check a region's shadow, in which `pages` pages have a number.
     pub fn check(&self, region: Region, pages: usize) -> Result<(), String> {
         let is_given_up = |n: &u32| self.given_up[(n / WORD) as usize][region] >> (n % WORD) & 1 != 0;
         let numbers = (self.oldest[region]..self.next[region]).filter(|n| !is_given_up(n)).count();

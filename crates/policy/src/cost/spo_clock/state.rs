@@ -1,17 +1,18 @@
-//! What is kept of a page: a word for the regions of each operation, read and write, for a page may
-//! be in one region of each.
+//! The state of a page: one word for the regions of each operation, read and write, because a page
+//! may be in one region of each.
 
 use super::balance::Region;
 
-/// The bits of a word: whether this operation referenced the page since a hand last examined it,
+/// Bit of a word: this operation referenced the page since a hand last examined it.
 pub const ACCESSED: u32 = 1;
-/// whether the page is in a ring of this operation,
+/// Bit of a word: the page is in a ring of this operation.
 pub const LINKED: u32 = 2;
-/// and whether that ring, or the one that it left last, is a file region's.
+/// Bit of a word: that ring, or the one that the page left last, belongs to a file region.
 pub const FILE: u32 = 4;
-/// The rest of the word is 0 while the page is in a ring; after that, its number in the shadow.
+/// Position of the rest of the word: 0 while the page is in a ring, otherwise its number in the
+/// shadow.
 const NUMBER: u32 = 3;
-/// Numbers are below this one.
+/// All numbers are below this one.
 pub const NUMBERS: usize = 1 << (u32::BITS - NUMBER);
 
 /// The side of a region: 0 for read, 1 for write.

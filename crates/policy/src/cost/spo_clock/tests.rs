@@ -169,7 +169,7 @@ proptest! {
     }
 }
 
-/// `check` is what the tests above rely on: it finds each kind of contradiction that is made here.
+/// The tests above rely on `check`: it finds each kind of contradiction that is made here.
 #[test]
 fn contradictions_are_found() {
     let built = || {

@@ -76,9 +76,9 @@ impl ActiveInactivePolicy {
             if anon && self.inactive_is_low(ANON) {
                 self.shrink_active(ANON, pages);
             }
-            let looked_at = |kind: usize| kind == FILE || anon;
-            let inactive = [ANON, FILE].map(|kind| if looked_at(kind) { self.lists.len(INACTIVE[kind]) } else { 0 });
-            let aged = |kind: usize| looked_at(kind) && (self.challenged[kind] || self.inactive_is_low(kind));
+            let is_scanned = |kind: usize| kind == FILE || anon;
+            let inactive = [ANON, FILE].map(|kind| if is_scanned(kind) { self.lists.len(INACTIVE[kind]) } else { 0 });
+            let aged = |kind: usize| is_scanned(kind) && (self.challenged[kind] || self.inactive_is_low(kind));
             let active = [ANON, FILE].map(|kind| if aged(kind) { self.lists.len(ACTIVE[kind]) } else { 0 });
             let (kind, of_active) = self.balance.next([self.len(ANON), self.len(FILE)], inactive, active);
             if of_active {

@@ -13,7 +13,7 @@ fn lists(run: &Plain) -> [f64; 4] {
 }
 
 #[test]
-fn a_page_is_activated_when_a_second_look_finds_it_used_again() {
+fn a_page_is_activated_when_a_second_scan_finds_it_used_again() {
     let mut linux = Plain::new("active-inactive", 30, 3);
     // The first scan clears the bits that the faults set, and evicts nothing; then 0 is evicted.
     assert_eq!(linux.faults(&[0, 3, 6, 9]), 4);
@@ -41,25 +41,25 @@ fn a_refault_within_the_working_set_enters_active() {
 
 #[test]
 fn anonymous_pages_are_left_alone_while_there_are_inactive_file_pages() {
-    // Ten anonymous pages are first in line, then ten file pages, all used once. At priorities 12
-    // to 4 nothing is scanned. At 3 and 2 there are 10 >> 3 = 1 and 10 >> 2 = 2 inactive file
-    // pages: they alone are looked at, and so on until one leaves.
+    // Ten anonymous pages come first, then ten file pages, all used once. At priorities 12 to 4 no
+    // page is scanned. At 3 and 2 there are 10 >> 3 = 1 and 10 >> 2 = 2 inactive file pages to
+    // scan, so only these are scanned, and so on until one is evicted.
     let mut linux = Plain::new("active-inactive:swappiness=200", 60, 20);
     let pages: Vec<u32> = (0..10).map(|n| 3 * n).chain((0..10).map(|n| 3 * n + 2)).collect();
     linux.faults(&pages);
     linux.faults(&[32]);
     assert_eq!(lists(&linux), [0.0, 10.0, 0.0, 10.0]);
-    // 1 + 2 + 5 looks spare eight pages once; at priority 0 all lists are scanned: ten anonymous
-    // pages, two files, the first one again.
+    // 1 + 2 + 5 scans spare eight pages once. At priority 0 all lists are scanned: ten anonymous
+    // pages, two file pages, and again the first one, which is evicted.
     assert_eq!(linux.scanned(), 8 + 10 + 3);
     assert!(!linux.resident().contains(&2));
 }
 
 #[test]
 fn kswapd_gives_up_where_no_share_of_a_list_is_a_page() {
-    // One file page, and anonymous pages can't leave. Kswapd's passes end at priority 1, and 1 >> 1
-    // pages are none: it looks at nothing, however often it begins again. A direct reclaimer goes
-    // on to priority 0, spares the page once and then takes it.
+    // There is one file page, and anonymous pages cannot be swapped out. The passes of kswapd end
+    // at priority 1, where 1 >> 1 pages are none: it scans nothing, however often it starts over. A
+    // direct reclaimer goes on to priority 0, spares the page once and then evicts it.
     let mut linux = Plain::new("active-inactive:kernel=6.12", 30, 3);
     linux.faults(&[2]);
     linux.set_swappable(false);
@@ -72,9 +72,10 @@ fn kswapd_gives_up_where_no_share_of_a_list_is_a_page() {
 
 #[test]
 fn the_last_file_pages_are_spared_while_there_are_inactive_anonymous_ones() {
-    // Ten anonymous pages and two of files, no page free. Up to a watermark of two pages files are
-    // tiny, and anonymous pages go even against swappiness: 1 + 2 + 5 + 2 looks spare each once,
-    // then 0 leaves. Otherwise 2 goes after one look at either.
+    // Ten anonymous pages and two file pages, and no free frame. With a high watermark of two
+    // pages, file pages are tiny, so anonymous pages are evicted even against swappiness: 1 + 2 + 5
+    // + 2 scans spare each once, then 0 is evicted. Otherwise 2 is evicted after one scan of each
+    // file page.
     for (high, left) in [(2, 0), (1, 2)] {
         let mut linux = Plain::new("active-inactive:swappiness=0", 60, 12);
         let pages: Vec<u32> = (0..10).map(|n| 3 * n).chain([2, 5]).collect();
@@ -86,12 +87,12 @@ fn the_last_file_pages_are_spared_while_there_are_inactive_anonymous_ones() {
 }
 
 #[test]
-fn kernel_6_12_does_not_know_what_it_has_moved_since_the_last_sums() {
-    // Four anonymous pages and eight of code. Files come first: 8 >> 3 = 1, 7 >> 2 = 1 and 6 >> 1 =
-    // 3 looks activate five. At priority 0 the anonymous pages are spared once and the last three
-    // files are activated. By now five of eight were active, so 6.1 sends five back, and the first
-    // of them, 2, leaves. By the last sums all files are inactive: 6.12 ages none, finds none, and
-    // 0 leaves.
+fn kernel_6_12_does_not_know_what_it_has_moved_since_the_last_flush() {
+    // Four anonymous pages and eight executable file pages. File pages come first: 8 >> 3 = 1, 7 >>
+    // 2 = 1 and 6 >> 1 = 3 scans activate five. At priority 0 the anonymous pages are spared once
+    // and the last three file pages are activated. By then five of eight were active, so 6.1
+    // deactivates five, and the first of them, 2, is evicted. As of the last flush all file pages
+    // are inactive: 6.12 ages none, finds none to scan, and evicts 0.
     for (kernel, left, files) in [("6.1", 2, [3.0, 4.0]), ("6.12", 0, [8.0, 0.0])] {
         let mut linux = Plain::new(&format!("active-inactive:kernel={kernel}"), 60, 12);
         linux.faults(&[0, 3, 6, 9]);
@@ -100,7 +101,7 @@ fn kernel_6_12_does_not_know_what_it_has_moved_since_the_last_sums() {
         linux.faults(&[30]);
         assert!(!linux.resident().contains(&left), "{kernel} {:?}", linux.resident());
         assert_eq!(lists(&linux)[2..], files, "{kernel}");
-        // Once its counts are summed up, 6.12 knows that all files are active, and ages them.
+        // After a flush, 6.12 knows that all file pages are active, and ages them.
         linux.flush_statistics();
         linux.begin_reclaim(Reclaimer::Group);
         linux.faults(&[33]);
@@ -110,9 +111,9 @@ fn kernel_6_12_does_not_know_what_it_has_moved_since_the_last_sums() {
 
 #[test]
 fn background_reclaim_goes_on_where_a_direct_reclaimer_interrupted_it() {
-    // Sixteen files used once: background reclaim spares all once, and is at priority 1 when the
-    // first leaves. A direct reclaimer has priorities of its own; what follows it ends the pass
-    // that was begun.
+    // Sixteen file pages, used once. Background reclaim spares each once, and is at priority 1 when
+    // the first is evicted. A direct reclaimer has priorities of its own. The background reclaim
+    // that follows finishes the pass that it had begun.
     let mut linux = Plain::new("active-inactive:kernel=6.12", 120, 16);
     linux.faults(&(0..16).map(|n| 3 * n + 2).collect::<Vec<u32>>());
     linux.begin_reclaim(Reclaimer::Kswapd(FreePages { free: 0, high: 8 }));
@@ -135,8 +136,8 @@ fn swappiness_says_which_kind_is_scanned() {
         linux.resident().into_iter().filter(|p| p % 3 == 0).count()
     };
     assert_eq!(left(0), 3);
-    // 2 goes when all lists are scanned, 5 while inactive files come first (1 = 3 >> 1), 0 when all
-    // are scanned again.
+    // 2 is evicted when all lists are scanned, 5 while inactive file pages come first (1 = 3 >> 1),
+    // 0 when all are scanned again.
     assert_eq!(left(200), 2);
 }
 
@@ -147,25 +148,26 @@ fn in_6_12_a_page_that_was_activated_needs_a_single_use_to_be_activated_again() 
         // As above: 3 was activated, and the refault of 6 deactivated it. 9 left for 6.
         linux.faults(&[0, 3, 6, 9, 3, 12, 6]);
         assert_eq!((linux.resident(), lists(&linux)[0], linux.gauges()[4].1), (vec![3, 6, 12], 1.0, 2.0), "{kernel}");
-        // 3 is used once, and 12 leaves for 15. Reclaim for 18 looks at 3: 6.1 sets its mark,
-        // spares 15 once and evicts 3. In 6.12 the mark is still set, so 3 is activated; 15 is
-        // spared and 6 is deactivated and evicted.
+        // 3 is used once, and 12 is evicted for 15. Reclaim for 18 scans 3: 6.1 sets its mark,
+        // spares 15 once and evicts 3. In 6.12 the mark is still set, so 3 is activated, 15 is
+        // spared, and 6 is deactivated and evicted.
         linux.faults(&[3, 15, 18]);
         assert_eq!((linux.resident(), linux.gauges()[4].1), (resident.to_vec(), activations), "{kernel}");
     }
 }
 
 #[test]
-fn the_working_set_of_6_12_is_that_of_the_last_sums() {
+fn the_working_set_of_6_12_is_that_of_the_last_flush() {
     for (kernel, activations) in [("6.1", 2.0), ("6.12", 1.0)] {
         let mut linux = Plain::new(&format!("active-inactive:kernel={kernel}"), 30, 3);
         linux.flush_statistics();
-        // 3 is active and 6 was evicted last, at a distance of 1. By the last sums no page is
-        // active, so that 6 does not fit.
+        // 3 is active and 6 was evicted last, at a distance of 1. As of the last flush no page is
+        // active, so 6 is outside the working set.
         linux.faults(&[0, 3, 6, 9, 3, 12, 6]);
         assert_eq!(linux.gauges()[4].1, activations, "{kernel}");
     }
-    // Once its counts are summed up, 3 makes room for 6, but only while swap has a free slot.
+    // After a flush, the active page 3 extends the working set to 6, but only while swap has a free
+    // slot.
     for (swappable, activations) in [(true, 2.0), (false, 1.0)] {
         let mut linux = Plain::new("active-inactive:kernel=6.12", 30, 3);
         linux.faults(&[0, 3, 6, 9, 3, 12]);
@@ -178,9 +180,9 @@ fn the_working_set_of_6_12_is_that_of_the_last_sums() {
 
 #[test]
 fn a_direct_reclaimer_of_6_12_finishes_its_pass() {
-    // Eighty files used once. Priorities 6 to 1 spare 1, 2, 5, 10, 20 and 40 of them. At 0 two more
-    // are spared, and the first round ends with 30 of 32; the second makes 62, and there are no
-    // anonymous pages to scan in proportion.
+    // Eighty file pages, used once. Priorities 6 to 1 spare 1, 2, 5, 10, 20 and 40 of them. At 0
+    // two more are spared, and the first batch ends with 30 of 32 pages reclaimed, the second with
+    // 62. There are no anonymous pages to scan in proportion.
     let mut linux = Plain::new("active-inactive:kernel=6.12", 300, 80);
     linux.faults(&(0..80).map(|n| 3 * n + 2).collect::<Vec<u32>>());
     linux.begin_reclaim(Reclaimer::Direct(FreePages { free: 0, high: 8 }));
@@ -190,8 +192,8 @@ fn a_direct_reclaimer_of_6_12_finishes_its_pass() {
 
 #[test]
 fn by_the_rules_of_3_4_only_files_are_scanned_while_swap_is_full() {
-    // Three anonymous pages are active and three of files inactive. The scan spares each file once,
-    // for the use that its fault was, then 2 leaves for 11 and 5 for 14.
+    // Three anonymous pages are active and three file pages inactive. The scan spares each file
+    // page once, because its fault used it. Then 2 is evicted for 11 and 5 for 14.
     let mut linux = Plain::new("active-inactive:kernel=3.4", 30, 6);
     linux.faults(&[0, 3, 6, 2, 5, 8]);
     linux.set_swappable(false);
@@ -201,18 +203,19 @@ fn by_the_rules_of_3_4_only_files_are_scanned_while_swap_is_full() {
 
 #[test]
 fn a_refault_in_6_12_ages_active_pages_once_the_statistics_are_flushed() {
-    // 0 leaves for 12 after one look at 0, 3, 6 and 9 each; 3 is used, so it is activated, and 6
-    // leaves for 15.
+    // 0 is evicted for 12 after one scan each of 0, 3, 6 and 9. 3 is used, so it is activated, and
+    // 6 is evicted for 15.
     let mut linux = Plain::new("active-inactive:kernel=6.12", 30, 4);
     linux.faults(&[0, 3, 6, 9, 12, 3, 15]);
     assert_eq!((linux.resident(), lists(&linux)), (vec![3, 9, 12, 15], [1.0, 3.0, 0.0, 0.0]));
-    // The refault of 6 has a distance of 1 and one page is active, so 6 is activated; 9 leaves.
+    // The refault of 6 has a distance of 1 and one page is active, so 6 is activated, and 9 is
+    // evicted.
     linux.flush_statistics();
     linux.faults(&[6]);
     assert_eq!((linux.resident(), lists(&linux)), (vec![3, 6, 12, 15], [2.0, 2.0, 0.0, 0.0]));
-    // Two inactive pages are enough for two active ones. A reclaimer ages them nevertheless if it
-    // knows of the refault: at priority 0 it spares 12 and 15, deactivates 3 and 6, and begins
-    // again; 12 leaves for 18.
+    // Two inactive pages are enough for two active ones. A reclaimer that knows of the refault ages
+    // active pages nevertheless: at priority 0 it spares 12 and 15, deactivates 3 and 6, and starts
+    // over. 12 is evicted for 18.
     linux.flush_statistics();
     linux.begin_reclaim(Reclaimer::Group);
     linux.faults(&[18]);

@@ -44,8 +44,8 @@ fn list(kind: usize, generation: u64) -> List {
 pub struct MglruPolicy {
     lists: Links,
     flags: Vec<u8>,
-    /// By page: the generation that it came to. If that is closed since, the page is in the oldest
-    /// one. Of an evicted page, the oldest generation at its eviction.
+    /// By page: the generation that it entered. If that one has been closed since, the page is in
+    /// the oldest one. Of an evicted page: the oldest generation at its eviction.
     generation: Vec<u32>,
     youngest: u64,
     oldest: [u64; 2],
@@ -106,7 +106,7 @@ impl Describe for MglruPolicy {
 }
 
 impl MglruPolicy {
-    /// The list that a page is in, which is in one.
+    /// The list of a page that is in a list.
     fn list_of(&self, page: PageId) -> List {
         let kind = if self.flags[page as usize] & OF_FILE != 0 { FILE } else { ANON };
         list(kind, u64::from(self.generation[page as usize]).max(self.oldest[kind]))

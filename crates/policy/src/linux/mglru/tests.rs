@@ -58,9 +58,10 @@ fn file_pages_go_first_at_low_swappiness() {
 
 #[test]
 fn the_highest_tier_that_refaults_no_more_than_others_is_evicted() {
-    // As above: 9 came for 0 in three walks. 3 is used a second time and moves to the youngest
-    // generation; 6 leaves for 12. Two walks later 3 is alone in the oldest generation: with two
-    // uses in tier 1, the highest of two, and not protected, for nothing has refaulted.
+    // As above: 9 replaced 0 after three agings. 3 is used a second time and moves to the youngest
+    // generation, and 12 replaces 6. Two agings later 3 is alone in the oldest generation. With two
+    // uses it is in tier 1, the highest of two, which is not protected, because nothing has
+    // refaulted.
     let mut mglru = Plain::new("mglru:tiers=2", 30, 3);
     mglru.faults(&[0, 3, 6, 9, 3, 12]);
     assert_eq!(mglru.resident(), [3, 9, 12]);

@@ -13,7 +13,7 @@ use super::record::Stalls;
 use super::turns::{Task, Turns, TICK_NS};
 use swaplab_policy::{FreePages, Reclaimer};
 
-/// kswapd, and what it evicts from.
+/// kswapd, and the parts of the machine that it evicts from.
 pub struct Background<'a> {
     pub kswapd: &'a mut Kswapd,
     pub eviction: Eviction<'a>,
@@ -40,7 +40,7 @@ impl Background<'_> {
         }
         let from_ns = self.eviction.clock.now() - elapsed.waiting_ns - elapsed.running_ns;
         let at_ns = self.work_while_idle(from_ns, elapsed.waiting_ns);
-        self.work_beside(at_ns, elapsed.running_ns);
+        self.work_during_task(at_ns, elapsed.running_ns);
     }
 
     /// Let kswapd work for `ns` in which no task runs.
@@ -70,9 +70,9 @@ impl Background<'_> {
         ns - left
     }
 
-    /// Let kswapd work on the only processor for `ns` from `at_ns` on, in which the running task
-    /// waits for something else. The task then wakes up, and waits on until it has the processor.
-    /// Returns the time at which it has it.
+    /// Let kswapd work on the only processor for `ns` from `at_ns` on, while the running task waits
+    /// for something else. The task then wakes up and waits until it has the processor. Returns
+    /// that time.
     fn work_while_idle(&mut self, mut at_ns: u64, ns: u64) -> u64 {
         let end_ns = at_ns + ns;
         if ns == 0 {
@@ -89,7 +89,7 @@ impl Background<'_> {
     }
 
     /// Let kswapd have its turns on the only processor while the task runs for `ns` from `at_ns`.
-    fn work_beside(&mut self, mut at_ns: u64, mut ns: u64) {
+    fn work_during_task(&mut self, mut at_ns: u64, mut ns: u64) {
         while ns > 0 {
             let step = if self.kswapd.is_awake() { ns.min(TICK_NS - at_ns % TICK_NS) } else { ns };
             (at_ns, ns) = (at_ns + step, ns - step);
@@ -102,7 +102,7 @@ impl Background<'_> {
     }
 
     /// Let kswapd work from `at_ns` on for as long as it has the only processor, and stall the
-    /// running task for that time. Returns its end.
+    /// running task for that time. Returns the time at which the turn ends.
     fn take_turn(&mut self, at_ns: u64) -> u64 {
         let mut end_ns = at_ns;
         while self.kswapd.is_awake() && self.turns(|turns| turns.kswapd_has_processor()) {
@@ -123,7 +123,7 @@ impl Background<'_> {
         worked
     }
 
-    /// What `of` does to the turns on the only processor, which there are.
+    /// Call `of` with the turns on the only processor, which must exist.
     fn turns<T: Default>(&mut self, of: impl FnOnce(&mut Turns) -> T) -> T {
         self.kswapd.turns.as_mut().map(of).unwrap_or_default()
     }
@@ -135,7 +135,7 @@ impl Background<'_> {
         let before_ns = self.eviction.counts.background_ns;
         let checks = self.kswapd.ends_pass(self.eviction.frames.policy.passes());
         let freed = if !checks || short(&self.eviction) { self.eviction.reclaim(false) } else { 0 };
-        let own_ns = self.kswapd.owe(self.eviction.counts.background_ns - before_ns);
+        let own_ns = self.kswapd.add_work(self.eviction.counts.background_ns - before_ns);
         self.eviction.counts.background_ns = before_ns + own_ns;
         if freed == 0 {
             self.kswapd.sleep(short(&self.eviction));

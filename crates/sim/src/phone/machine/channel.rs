@@ -37,11 +37,11 @@ pub fn rule(order: IoOrder) -> Rule {
     }
 }
 
-/// The rule for a write that its sender waits for. CFQ serves it in a synchronous queue, as a read
-/// (Linux 3.4, block/cfq-iosched.c, `rw_is_sync`), and ROW before all other writes (MSM 3.4,
-/// block/row-iosched.c, `ROWQ_PRIO_REG_SWRITE`). mq-deadline tells only reads from writes, and a
-/// device that interrupts itself does so for reads: there it takes its turn behind all other
-/// writes.
+/// The rule for a write that its sender waits for. CFQ serves it in a synchronous queue, like a
+/// read (Linux 3.4, block/cfq-iosched.c, `rw_is_sync`), and ROW before all other writes (MSM 3.4,
+/// block/row-iosched.c, `ROWQ_PRIO_REG_SWRITE`). mq-deadline distinguishes only reads and writes,
+/// and a device that interrupts a write does so for reads only. With these the write waits behind
+/// all other writes.
 pub fn synchronous(order: IoOrder) -> Rule {
     match order {
         IoOrder::CfqLike | IoOrder::RowLike => rule(order),
@@ -52,15 +52,15 @@ pub fn synchronous(order: IoOrder) -> Rule {
 /// Write requests that were submitted together, and later ones that merged into them.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// Begin and end of its work, in nanoseconds of the channel's accumulated writing.
+    /// Begin and end of its work, in nanoseconds of total write time (`work_ns`).
     begins: u64,
     pub ends: u64,
     requests: u64,
     pages: u64,
     /// Number of frames that become free when it is done.
     pub frames: usize,
-    /// Whose pages these are. A pause of the device is a batch of its own, which nothing is served
-    /// beside.
+    /// The senders of its pages. A pause of the device is a batch of its own, during which nothing
+    /// is served.
     senders: Shares,
     is_pause: bool,
 }
@@ -80,8 +80,8 @@ pub struct Channel {
     lists: Vec<Shares>,
     /// The number of the first batch.
     pub first: u32,
-    /// Total write time submitted so far, and the clock's offset to it: writing that ends at `w` is
-    /// done at `w + shift_ns`.
+    /// Total write time submitted so far, and the offset of the clock to it: a write that ends at
+    /// `w` of total write time is done at `w + shift_ns`.
     work_ns: u64,
     pub shift_ns: u64,
     /// The time until which reads occupy the device.
@@ -141,7 +141,7 @@ impl Channel {
 
     /// Count written bytes. After each erase block of them the device pauses to collect garbage,
     /// behind the writes that it has.
-    pub fn wrote(&mut self, bytes: u64, now_ns: u64) {
+    pub fn note_written(&mut self, bytes: u64, now_ns: u64) {
         let Some(Collection { every_bytes, pause_ns }) = self.collection else { return };
         self.uncollected += bytes;
         let collections = self.uncollected / every_bytes;
@@ -194,7 +194,8 @@ impl Channel {
         wait
     }
 
-    /// A wait from `now_ns` on is for the batches that are done, one after the other, in its time.
+    /// Divide a wait from `now_ns` on among the batches that are done in this time, one after the
+    /// other.
     fn note_wait(&self, now_ns: u64, wait_ns: u64, waits: &mut Shares) {
         let (mut from_ns, until_ns) = (now_ns, now_ns + wait_ns);
         for batch in self.batches.iter().take_while(|_| wait_ns > 0) {

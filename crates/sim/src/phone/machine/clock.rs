@@ -17,11 +17,11 @@ pub struct StallClock {
     /// Stalls of the running task since the last `take_stalls()`, and their sum.
     waited: Stalls,
     waited_ns: u64,
-    /// Work and pauses of the running task since the last `take_stalls()`.
+    /// Work and pauses of the running task since the last `take_stalls()`, in ns.
     passed_ns: u64,
     /// Time that passed since the last `take_elapsed()`.
     elapsed: Elapsed,
-    /// By medium, whether the processor itself reads it.
+    /// By medium: whether it is on the memory bus, so that the processor itself reads it.
     on_bus: [bool; Medium::ALL.len()],
     /// Stalls since the last interval of proactive reclaim.
     pub interval_ns: u64,

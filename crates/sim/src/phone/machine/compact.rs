@@ -20,7 +20,7 @@ pub fn usage(app: AppId, frames: &Frames, apps: &Apps, page_bytes: u64) -> Usage
 }
 
 impl Frames {
-    /// Have the resident `page` enter the policy's order anew, as a page that was read once.
+    /// Make the resident `page` enter the policy's order anew, as a page that was read once.
     pub fn make_cold(&mut self, page: PageId) {
         self.policy.forget(page);
         self.pages.clear(page, bits::TOUCHED);

@@ -6,7 +6,7 @@ use crate::replay::SwapSide;
 use swaplab_swap::{Medium, Served, Stored};
 use swaplab_vocab::{AppId, Nanos, Op, PageId};
 
-/// Number of no stay.
+/// The number that stands for no stay.
 const NONE: u32 = u32::MAX;
 
 pub struct SwapEntries {
@@ -55,7 +55,7 @@ impl SwapEntries {
         served
     }
 
-    /// Copy `page` into memory by the fault on another page of its large folio.
+    /// Copy `page` into memory in the fault on another page of its large folio.
     pub fn fault_of_folio(&mut self, page: PageId) {
         self.side.fault_of_folio(page);
         self.note_pool();
@@ -141,8 +141,8 @@ impl SwapEntries {
         had_slot
     }
 
-    /// Check the invariants of swap alone. Each stay is an allocated slot. A slot was freed by a
-    /// copy, by a discard or by its owner's death, or it is still in use.
+    /// Check the invariants of swap alone. Each stay is an allocated slot, which was freed by a
+    /// copy, by a discard or by its owner's death, or is still in use.
     #[cfg(test)]
     pub fn check(&self, now_ns: u64) -> Result<(), String> {
         self.side.check()?;

@@ -9,7 +9,7 @@ use super::clock::StallClock;
 use super::entries::SwapEntries;
 use super::frames::Frames;
 use super::hotness::Hotness;
-use super::reclaim::{self, Keeper, Settled};
+use super::reclaim::{self, Keeper, Outcome};
 use super::record::{Counts, Record, Stalls};
 use super::rules::Rules;
 use super::senders::Outgoing;
@@ -44,11 +44,11 @@ impl Eviction<'_> {
     /// Evict the pages that the policy has released. No task waits for their writes.
     pub fn evict_released(&mut self) {
         let mut busy = Charge::default();
-        self.settle(&mut busy, usize::MAX);
+        self.evict_or_put_back(&mut busy, usize::MAX);
         self.submit(&busy);
     }
 
-    fn settle(&mut self, busy: &mut Charge, attempt: usize) -> Settled {
+    fn evict_or_put_back(&mut self, busy: &mut Charge, attempt: usize) -> Outcome {
         let keeper = Keeper {
             gate: &self.rules.gate,
             apps: self.apps,
@@ -57,9 +57,9 @@ impl Eviction<'_> {
             holds_frames: self.rules.write_back_holds_frames,
         };
         let before = busy.cpu;
-        let settled = reclaim::settle(self.frames, self.swap, self.record, &keeper, attempt, busy, self.outgoing);
+        let outcome = reclaim::evict_or_put_back(self.frames, self.swap, self.record, &keeper, attempt, busy, self.outgoing);
         self.counts.system_ns += busy.cpu.0 - before.0;
-        settled
+        outcome
     }
 
     /// Submit the writes of `busy` to write-back. No task waits for them.
@@ -84,12 +84,12 @@ impl Eviction<'_> {
                 break;
             }
             self.frames.policy.reclaim(None, &mut self.frames.pages);
-            let settled = self.settle(&mut busy, attempt);
-            (evicted, files) = (evicted + settled.frames, files + settled.files);
-            if !settled.any && (evicted > 0 || !std::mem::take(&mut rejected)) {
+            let outcome = self.evict_or_put_back(&mut busy, attempt);
+            (evicted, files) = (evicted + outcome.frames, files + outcome.files);
+            if !outcome.any && (evicted > 0 || !std::mem::take(&mut rejected)) {
                 break;
             }
-            rejected |= settled.any;
+            rejected |= outcome.any;
         }
         let policy = self.frames.policy.as_ref();
         let (scanned, refilled) = (policy.scanned() - scanned_before, policy.refilled() - refilled_before);

@@ -41,8 +41,8 @@ impl FileReads {
         self.window = window;
     }
 
-    /// Read a window: in one request, or where a cache of `swap` is below files, as much of it as
-    /// that does not hold.
+    /// Read a window in one request. If `swap` has a cache below files, its pages are read from
+    /// there and only the others from flash.
     pub fn read(&mut self, window: &[PageId], swap: &mut SwapSide, prices: &Prices) {
         self.out.clear();
         if swap.caches_files() {
@@ -54,7 +54,7 @@ impl FileReads {
         self.ledger.charge(&self.out, prices, &mut self.charged);
     }
 
-    /// Write so many pages of files to flash, in a request each.
+    /// Write `pages` pages of files to flash, with a request for each.
     pub fn write(&mut self, pages: u64, prices: &Prices) {
         let write = Step::Write { medium: Medium::Flash, slot: 0, bytes: PAGE_SIZE as u32, continues: false };
         self.out.clear();

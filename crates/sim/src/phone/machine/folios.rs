@@ -34,9 +34,9 @@ pub struct FolioCounts {
 }
 
 pub struct Folios {
-    /// Number of pages of a large folio. 0: there are none.
+    /// Number of pages of a large folio; 0 if there are no large folios.
     pages: PageId,
-    /// By group: whether it is a large folio in memory. It may have lost pages since.
+    /// By group: whether it is a large folio in memory, which may have lost pages since.
     large: Vec<bool>,
     /// By page: whether it was swapped in with another page and not used since.
     pub unused: Vec<bool>,
@@ -55,14 +55,15 @@ impl Folios {
         self.pages > 0
     }
 
-    /// The pages of the group of `page`; `None` if no folio can have it: its pages do not all
-    /// belong to one owner's anonymous memory.
+    /// The pages of the group of `page`. `None` if they do not all belong to one owner's anonymous
+    /// memory, so that they cannot be a folio.
     #[inline]
     pub fn group(&self, page: PageId, layout: &Layout) -> Option<Range<PageId>> {
         let number = page.checked_div(self.pages)?;
         let (first, last) = (number * self.pages, (number + 1) * self.pages - 1);
         let of = |page: PageId| Some((*layout.owners.get(page as usize)?, *layout.classes.get(page as usize)?));
-        // Each owner's pages follow one another, its anonymous ones first.
+        // The pages of each owner are contiguous, its anonymous ones first, so comparing both ends
+        // is enough.
         let (ends, wanted) = ([of(first)?, of(last)?], (layout.owners[page as usize], Class::Anonymous));
         (ends == [wanted; 2]).then_some(first..last + 1)
     }

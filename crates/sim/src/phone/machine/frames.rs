@@ -107,7 +107,7 @@ impl Frames {
         if resident {
             self.count(page, false);
         }
-        self.pages.vanish(page, !(bits::RESIDENT | bits::DIRTY | bits::SLOT | bits::COPIED | bits::MAPPED));
+        self.pages.forget_page(page, !(bits::RESIDENT | bits::DIRTY | bits::SLOT | bits::COPIED | bits::MAPPED));
         self.policy.forget(page);
         resident
     }
@@ -154,8 +154,8 @@ impl Frames {
         }
     }
 
-    /// Have a use of the resident pages from `first` to `last` count for the other pages of the
-    /// folios at both ends. Those in between were all used themselves.
+    /// Count a use of the resident pages from `first` to `last` for the other pages of the folios
+    /// at both ends. The folios in between are used completely.
     pub fn use_folios(&mut self, first: PageId, last: PageId) {
         self.folios.used(first..last + 1);
         let ends = [self.folios.of(first).map(|folio| folio.start..first), self.folios.of(last).map(|folio| last + 1..folio.end)];
@@ -166,8 +166,8 @@ impl Frames {
         }
     }
 
-    /// Release the other pages of the folio of the released `page`, which is then no folio any
-    /// more. Returns its pages, if it is in one.
+    /// Release the other pages of the folio of `page`, which was released; the folio no longer
+    /// exists then. Returns the folio's pages, or `None` if `page` is in none.
     pub fn release_folio(&mut self, page: PageId) -> Option<Range<PageId>> {
         if self.folios.are_on() {
             self.folios.counts.unused_pages += u64::from(std::mem::take(&mut self.folios.unused[page as usize]));

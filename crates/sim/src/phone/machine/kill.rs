@@ -1,15 +1,16 @@
-//! Kills: who kills an app, and when the memory of a killed app is free.
+//! Kills: which mechanism kills an app, and when the memory of a killed app is free.
 //!
 //! A killed process ends after `exit_ns` for each of its pages (`machine.kernel.exit_ns`, assumed:
 //! unmapping a page and freeing its frame or slot, mm/memory.c, `zap_pte_range`), and the killer
 //! waits for that. With 0 it ends at once.
-//! Deviations: all memory of a process is free at one time; a launch of the app ends the old
+//!
+//! Deviations: all memory of a process is freed at one time; a launch of the app ends the old
 //! process first.
 
 use super::clock::StallClock;
 use super::entries::SwapEntries;
 use super::frames::Frames;
-use super::killer::{Dying, KillerTask};
+use super::killer::{DyingApp, KillerTask};
 use super::kswapd::Kswapd;
 use super::record::{Counts, Reason, Record, Stalls};
 use super::{exit, pressure};
@@ -69,7 +70,7 @@ impl Deaths<'_> {
         let killed_ns = self.clock.now();
         let ends_ns = killed_ns + exit::duration_ns(app, self.exit_ns, self.frames, self.apps);
         let kill = exit::kill(app, reason, self.apps, killed_ns);
-        let dying = Dying { app, killed_ns, ends_ns, row: self.record.kills.len() };
+        let dying = DyingApp { app, killed_ns, ends_ns, row: self.record.kills.len() };
         self.record.kills.push(kill);
         self.kswapd.backoff = 0;
         if ends_ns == killed_ns {
@@ -79,7 +80,7 @@ impl Deaths<'_> {
         }
     }
 
-    fn release(&mut self, dying: Dying) {
+    fn release(&mut self, dying: DyingApp) {
         let (frames, swapped) = exit::release(dying.app, self.frames, self.swap, self.apps, self.clock);
         let kill = &mut self.record.kills[dying.row];
         (kill.frames, kill.swapped) = (frames, swapped);

@@ -31,12 +31,12 @@ pub struct KillerTask {
     /// How long the running task's direct reclaim has lasted; 0 if it is in none.
     pub direct_reclaim_ns: u64,
     /// Killed apps whose memory is not free yet, in the order of their kills.
-    dying: Vec<Dying>,
+    dying: Vec<DyingApp>,
 }
 
 /// A killed app whose process has not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dying {
+pub struct DyingApp {
     pub app: AppId,
     pub killed_ns: u64,
     /// The time at which its memory is free.
@@ -99,7 +99,7 @@ impl KillerTask {
     }
 
     /// Note that an app was killed and takes time to end.
-    pub fn begin_death(&mut self, dying: Dying) {
+    pub fn begin_death(&mut self, dying: DyingApp) {
         self.dying.push(dying);
     }
 
@@ -110,7 +110,7 @@ impl KillerTask {
     }
 
     /// Take the first killed app whose memory is free at `now_ns`, or `app` at any time.
-    pub fn take_ended(&mut self, now_ns: u64, app: Option<AppId>) -> Option<Dying> {
+    pub fn take_ended(&mut self, now_ns: u64, app: Option<AppId>) -> Option<DyingApp> {
         let at = self.dying.iter().position(|dying| dying.ends_ns <= now_ns || Some(dying.app) == app)?;
         Some(self.dying.remove(at))
     }
@@ -193,13 +193,13 @@ mod tests {
         assert!((average.percentage - 50.0 * 371.0 / 2048.0 * (1677.0f64 / 2048.0).powi(4)).abs() < 1e-9);
     }
 
-    /// A victim of 0 s ends at 300 ms. The driver waits for that; lmkd, whose timeout is 100 ms,
-    /// until then.
+    /// A victim that is killed at 0 ends at 300 ms. The driver waits until then; lmkd waits for its
+    /// timeout of 100 ms.
     #[test]
     fn a_killer_waits_for_its_victim_and_not_beyond_its_timeout() {
         let waits = |text: &str| {
             let mut task = KillerTask::new(Killer::parse(text).unwrap());
-            task.begin_death(Dying { app: 7, killed_ns: 0, ends_ns: 300 * MS, row: 0 });
+            task.begin_death(DyingApp { app: 7, killed_ns: 0, ends_ns: 300 * MS, row: 0 });
             let waits = [0, 99, 100, 299].map(|at| task.waits(at * MS));
             assert_eq!((task.is_dying(7), task.next_end_ns(), task.take_ended(299 * MS, Some(6))), (true, Some(300 * MS), None));
             assert_eq!(task.take_ended(300 * MS, None).map(|dying| dying.app), Some(7));

@@ -10,8 +10,8 @@
 
 use super::turns::{Task, Turns};
 
-/// Number of frame requests that do not wake kswapd after it could free nothing and was below its
-/// high watermark.
+/// Number of frame requests that do not wake kswapd after it could free nothing although memory was
+/// below the high watermark.
 const BACKOFF: u32 = 256;
 
 /// Processor time of kswapd's batches so far.
@@ -41,7 +41,8 @@ pub struct Kswapd {
 }
 
 impl Kswapd {
-    /// kswapd, which `shares` the running task's processor, or has its own of this speed and power.
+    /// Create kswapd, which `shares` the running task's processor or has its own one of this speed
+    /// and power.
     pub fn new(shares: bool, (speed, power): (f64, f64)) -> Kswapd {
         let (turns, time) = (shares.then(Turns::new), CoreTime::default());
         Kswapd { awake: false, owed_ns: 0, turns, speed, power, time, passes: 0, backoff: 0 }
@@ -58,8 +59,7 @@ impl Kswapd {
         self.awake
     }
 
-    /// Whether it does anything with the time that passes: it sleeps on a processor of its own
-    /// through all of it.
+    /// Whether passing time matters to it. It does not while it sleeps on a processor of its own.
     #[inline]
     pub fn needs_time(&self) -> bool {
         self.awake || self.turns.is_some()
@@ -76,7 +76,7 @@ impl Kswapd {
         self.turns.as_mut().is_none_or(|turns| turns.wake(Task::Kswapd))
     }
 
-    /// Put it to sleep. `in_vain`: it could free nothing and was below its high watermark.
+    /// Put it to sleep. `in_vain`: it could free nothing and memory was below the high watermark.
     pub fn sleep(&mut self, in_vain: bool) {
         self.awake = false;
         if let Some(turns) = &mut self.turns {
@@ -105,7 +105,7 @@ impl Kswapd {
     }
 
     /// Add work of `ns` on the app's core to its batch. Returns the time that its own core takes.
-    pub fn owe(&mut self, ns: u64) -> u64 {
+    pub fn add_work(&mut self, ns: u64) -> u64 {
         let own_ns = (ns as f64 / self.speed).round() as u64;
         self.owed_ns += own_ns;
         self.time.on_app_core_ns += ns;
@@ -134,7 +134,7 @@ mod tests {
         assert!(!kswapd.is_due());
         kswapd.wake();
         assert!(kswapd.is_due());
-        kswapd.owe(100);
+        kswapd.add_work(100);
         assert!(!kswapd.is_due());
         assert_eq!((kswapd.work(60), kswapd.is_due(), kswapd.work(60), kswapd.is_due()), (60, false, 40, true));
         kswapd.sleep(false);
@@ -150,11 +150,11 @@ mod tests {
     fn work_takes_longer_on_a_slower_core() {
         let mut kswapd = Kswapd::new(false, (0.25, 0.1));
         kswapd.wake();
-        assert_eq!((kswapd.owe(100), kswapd.work(399), kswapd.is_due()), (400, 399, false));
+        assert_eq!((kswapd.add_work(100), kswapd.work(399), kswapd.is_due()), (400, 399, false));
         assert_eq!((kswapd.work(99), kswapd.is_due()), (1, true));
         assert_eq!(kswapd.spent_ns(1000), (1300, 940));
         let mut big = Kswapd::new(false, (1.0, 1.0));
-        big.owe(100);
+        big.add_work(100);
         assert_eq!(big.spent_ns(1000), (1000, 1000));
     }
 

@@ -266,8 +266,8 @@ impl Machine {
         self.frames.shrink_graphics(app, frames);
     }
 
-    /// How many frames can be taken now, at the same time, before one more wakes kswapd or needs
-    /// reclaim; 1 while something else may happen.
+    /// Number of frames that can be taken at this time before a further one wakes kswapd or needs
+    /// reclaim; 1 while another event may happen in between.
     fn frames_until_next_event(&self) -> usize {
         if self.kswapd.is_awake() || self.killer.is_due(self.clock.now()) {
             return 1;

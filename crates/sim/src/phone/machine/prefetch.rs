@@ -67,7 +67,7 @@ impl Overlap {
     }
 }
 
-/// By app, the pages that its last start fetched and used; and those of the present start.
+/// By app: the pages that its last start fetched and used; and the pages of the present start.
 #[derive(Default)]
 pub struct Trail {
     lists: Vec<Vec<PageId>>,

@@ -1,7 +1,7 @@
 //! Write-back that no task waits for, and the queueing time of reads behind it. At a storage device
-//! that follows from its queue and the I/O scheduler's order, at memory from the bus that DRAM, a
-//! compressed pool and NVM share (docs/models/queue.md). A page under write-back keeps its frame
-//! until its request is done.
+//! the queueing time follows from its queue and the I/O scheduler's order; in memory it follows
+//! from the bus that DRAM, a compressed pool and NVM share (docs/models/queue.md). A page under
+//! write-back keeps its frame until its request is done.
 
 use super::channel::{rule, synchronous, Channel, Rule};
 use super::senders::{Outgoing, Shares};
@@ -45,7 +45,7 @@ impl WriteBack {
             let channel = self.at(medium, now_ns, prices);
             let senders = outgoing.shares(medium, channel.empty_list());
             channel.write(of.writing.0, of.writes, of.written.div_ceil(prices.page_bytes()), senders, now_ns);
-            channel.wrote(of.written, now_ns);
+            channel.note_written(of.written, now_ns);
             self.bytes[medium as usize] += of.written;
         }
         for (page, medium) in &outgoing.held {
@@ -82,7 +82,7 @@ impl WriteBack {
     pub fn write_through(&mut self, medium: Medium, bytes: u64, now_ns: u64, service_ns: u64, prices: &Prices) -> u64 {
         let wait = self.serve(self.synchronous, medium, now_ns, service_ns, prices);
         self.bytes[medium as usize] += bytes;
-        self.channels[channel(medium, prices)].wrote(bytes, now_ns + wait + service_ns);
+        self.channels[channel(medium, prices)].note_written(bytes, now_ns + wait + service_ns);
         wait
     }
 

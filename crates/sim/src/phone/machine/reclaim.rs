@@ -20,19 +20,19 @@ pub const DIRECT_ATTEMPTS: usize = 256;
 /// Most frames that the pool may take for one more page.
 const POOL_GROWTH: usize = zsmalloc::CHAIN as usize;
 
-/// What decides whether a victim may be evicted.
+/// The rules that decide whether a victim may be evicted.
 pub struct Keeper<'a> {
     pub gate: &'a Gate,
     pub apps: &'a Apps,
     pub hotness: &'a Hotness,
     pub now_ns: u64,
-    /// Whether a page that storage writes keeps its frame until then.
+    /// Whether a page that is written to storage keeps its frame until the write is done.
     pub holds_frames: bool,
 }
 
 /// The result of an attempt to evict the released pages.
 #[derive(Default)]
-pub struct Settled {
+pub struct Outcome {
     /// Number of evicted pages, and those of files among them.
     pub frames: usize,
     pub files: usize,
@@ -43,7 +43,7 @@ pub struct Settled {
 /// Evict the pages that the policy released in call number `attempt` of a batch, or put them back.
 /// The costs of their transfers are added to `busy`; their senders, and the pages whose frames wait
 /// for a write to storage, are added to `outgoing`.
-pub fn settle(
+pub fn evict_or_put_back(
     frames: &mut Frames,
     swap: &mut SwapEntries,
     record: &mut Record,
@@ -51,10 +51,10 @@ pub fn settle(
     attempt: usize,
     busy: &mut Charge,
     outgoing: &mut Outgoing,
-) -> Settled {
-    let mut settled = Settled::default();
+) -> Outcome {
+    let mut outcome = Outcome::default();
     while let Some(page) = frames.pages.take_released() {
-        settled.any = true;
+        outcome.any = true;
         frames.count(page, false);
         if let Some(folio) = frames.release_folio(page) {
             let adjacent = swap.side.reserve_run(&folio);
@@ -69,13 +69,13 @@ pub fn settle(
                 outgoing.held.extend(held.map(|medium| (page, medium)));
             }
             frames.pages.clear(page, bits::DIRTY);
-            settled.frames += 1;
-            settled.files += usize::from(frames.pages.backing(page) == Backing::File);
+            outcome.frames += 1;
+            outcome.files += usize::from(frames.pages.backing(page) == Backing::File);
         } else {
             frames.put_back(page);
         }
     }
-    settled
+    outcome
 }
 
 /// Whether a page may leave memory, and whether the scheme moves its content.
@@ -122,7 +122,7 @@ fn try_evict(
         return Evicted::No;
     }
     let stored = swap.swap_out(page, owner, frames.pages.is_dirty(page), keeper.now_ns);
-    // A page that was compressed in vain, or that entered a cache clean, has costs, too.
+    // The costs of a page that was compressed in vain, or that entered a cache clean, count, too.
     *busy += &swap.side.charged;
     match stored {
         Stored::Written | Stored::Unchanged => {

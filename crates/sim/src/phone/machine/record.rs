@@ -199,7 +199,7 @@ impl Record {
         Record { page_bytes, shared, traffic, ..Record::default() }
     }
 
-    /// Append a sample to the timeline. Of two samples at the same time only the later one is kept.
+    /// Append a sample to the timeline. Of two samples at the same time the later one is kept.
     pub fn sample(&mut self, sample: Sample) {
         if self.timeline.last().is_some_and(|last| last.at_ns == sample.at_ns) {
             self.timeline.pop();

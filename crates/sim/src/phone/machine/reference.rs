@@ -11,8 +11,8 @@ use swaplab_policy::{bits, Backing};
 use swaplab_swap::{Medium, Served};
 use swaplab_vocab::{Op, PageId};
 
-/// The pages that a fault brings in with its own: its large folio.
-pub struct Others {
+/// The other pages of a large folio, which a fault on one page brings in with it.
+pub struct FolioRest {
     folio: Range<PageId>,
     in_swap: bool,
 }
@@ -59,7 +59,7 @@ impl Machine {
             self.swap.side.moves.mapped_references += 1;
             return self.read_in_place();
         }
-        let others = self.others_of(page);
+        let others = self.folio_rest_of(page);
         self.frames.pages.clear(page, bits::MAPPED | bits::SLOT);
         let served = self.swap.fault(page, op, mapped);
         self.wait(Origin::Swap, true, 1);
@@ -99,7 +99,7 @@ impl Machine {
     /// Handle a fault on an anonymous page without content, which needs no transfer (mm/memory.c,
     /// `do_anonymous_page`).
     fn zero_fill(&mut self, page: PageId, op: Op) {
-        let (others, fault_cpu_ns) = (self.others_of(page), self.prices.processor().fault.0);
+        let (others, fault_cpu_ns) = (self.folio_rest_of(page), self.prices.processor().fault.0);
         self.swap.side.moves.zero_fills += 1;
         self.counts.faults += 1;
         self.counts.system_ns += fault_cpu_ns;
@@ -189,10 +189,10 @@ impl Machine {
         self.clock.write_back.submit(&done.later, &journal, self.clock.now(), &self.prices);
     }
 
-    /// What a fault on `page`, which is in no frame, brings in with it: the rest of a large folio
-    /// that was swapped out as one, or that does not exist yet.
+    /// The pages that a fault on `page`, which is in no frame, brings in with it: the rest of a
+    /// large folio that was swapped out as one, or that is allocated now.
     #[inline]
-    fn others_of(&mut self, page: PageId) -> Option<Others> {
+    fn folio_rest_of(&mut self, page: PageId) -> Option<FolioRest> {
         let folio = self.frames.folios.group(page, &self.apps.layout)?;
         let in_swap = self.frames.pages.bits(page) & bits::SLOT != 0;
         let wanted = if in_swap { bits::SLOT } else { 0 };
@@ -210,14 +210,15 @@ impl Machine {
             (false, true) => &mut counts.allocated,
             (false, false) => &mut counts.allocation_fallbacks,
         } += 1;
-        has_room.then_some(Others { folio, in_swap })
+        has_room.then_some(FolioRest { folio, in_swap })
     }
 
     /// Bring in the pages that a fault on `page` brings in with it, after its own was served.
-    fn bring_in(&mut self, page: PageId, others: Others) {
+    fn bring_in(&mut self, page: PageId, others: FolioRest) {
         let folio = others.folio;
         for other in folio.clone().filter(|other| *other != page) {
-            // To get a frame, an app may have been killed, even the one that faults in background.
+            // An app may have been killed to get a frame, even the app that faults in the
+            // background.
             if self.apps.is_gone(page) {
                 return;
             }

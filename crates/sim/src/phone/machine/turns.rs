@@ -28,7 +28,7 @@ pub enum Task {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Queued {
     Yes,
-    /// It sleeps, but competes until it is owed no less than nothing.
+    /// It sleeps, but competes until the other task has had as much processor time.
     Delayed,
     No,
 }
@@ -89,7 +89,7 @@ impl Turns {
         let of = &mut self.tasks[task as usize];
         let lag = match of.queued {
             Queued::No => Some(of.lag),
-            // It is owed nothing, if it is owed anything.
+            // If it still had too much, it competes on; otherwise it is owed nothing.
             _ => (of.vruntime < other.vruntime).then_some(0),
         };
         if let Some(lag) = lag {

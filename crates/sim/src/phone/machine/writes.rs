@@ -22,7 +22,7 @@ const OF_JOURNAL_ALONE: u64 = 2;
 /// Writes of an app to its files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileWrites {
-    /// Between two transactions; 0 for none.
+    /// Time between two transactions; 0 if there are none.
     pub every_ns: u64,
     /// Pages that a transaction writes to files and to the journal.
     pub data_pages: u64,
@@ -30,7 +30,7 @@ pub struct FileWrites {
 }
 
 impl FileWrites {
-    /// Of an experiment, on a phone with pages of this size.
+    /// Convert the experiment's values for a phone with pages of this size.
     pub fn of(writes: &swaplab_experiment::apps::FileWrites, page_bytes: u64) -> FileWrites {
         let pages = |size: &Size| size.bytes(0).div_ceil(page_bytes);
         let every_ns = (writes.every.seconds() * 1e9).round() as u64;
@@ -64,19 +64,19 @@ pub fn transaction(of: &FileWrites, files: &mut FileReads, queue: &mut WriteBack
     Transaction { stalls, cpu_ns: cpu_ns + later.cpu.0, later, later_pages }
 }
 
-/// When the app in front writes next.
+/// The time at which the app in front writes next.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Due {
+pub struct NextWrite {
     at_ns: Option<u64>,
 }
 
-impl Due {
+impl NextWrite {
     /// The next transaction begins a period after `now_ns`.
-    pub fn after(of: &FileWrites, now_ns: u64) -> Due {
-        Due { at_ns: (of.every_ns > 0).then(|| now_ns + of.every_ns) }
+    pub fn after(of: &FileWrites, now_ns: u64) -> NextWrite {
+        NextWrite { at_ns: (of.every_ns > 0).then(|| now_ns + of.every_ns) }
     }
 
-    /// How long it is until a transaction, if one is due within `ns` of `now_ns`.
+    /// The time until the next transaction, if it is due within `ns` of `now_ns`.
     pub fn within(&self, now_ns: u64, ns: u64) -> Option<u64> {
         self.at_ns.filter(|at_ns| ns > 0 && *at_ns <= now_ns + ns).map(|at_ns| at_ns.saturating_sub(now_ns))
     }

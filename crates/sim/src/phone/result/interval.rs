@@ -38,7 +38,7 @@ pub fn pooled(by_user: &[Vec<f64>]) -> Option<[Interval; 3]> {
 }
 
 /// The interval of the mean of one value per user. `None` for fewer than two users.
-pub fn of_mean(values: &[f64]) -> Option<Interval> {
+pub fn mean_interval(values: &[f64]) -> Option<Interval> {
     let mut drawn = Vec::new();
     resamples(values.len(), |times| drawn.push(values.iter().zip(times).map(|(v, n)| v * *n as f64).sum::<f64>() / values.len() as f64));
     (values.len() > 1).then(|| ends(drawn))
@@ -67,15 +67,15 @@ mod tests {
     #[test]
     fn equal_users_give_an_interval_of_no_width_and_one_user_gives_none() {
         assert_eq!(pooled(&[vec![2.0, 4.0], vec![4.0, 2.0]]), Some([[3.0, 3.0], [2.0, 2.0], [4.0, 4.0]]));
-        assert_eq!(of_mean(&[7.0, 7.0, 7.0]), Some([7.0, 7.0]));
-        assert_eq!((pooled(&[vec![1.0, 2.0], vec![]]), of_mean(&[1.0])), (None, None));
+        assert_eq!(mean_interval(&[7.0, 7.0, 7.0]), Some([7.0, 7.0]));
+        assert_eq!((pooled(&[vec![1.0, 2.0], vec![]]), mean_interval(&[1.0])), (None, None));
     }
 
     /// In a resample of two users, the mean is that of the first or of the second with 1/4 each,
     /// and the middle with 1/2.
     #[test]
     fn two_users_by_hand() {
-        assert_eq!(of_mean(&[0.0, 10.0]), Some([0.0, 10.0]));
+        assert_eq!(mean_interval(&[0.0, 10.0]), Some([0.0, 10.0]));
         let [mean, p50, p95] = pooled(&[vec![0.0; 50], vec![10.0; 50]]).unwrap();
         assert_eq!((mean, p50, p95), ([0.0, 10.0], [0.0, 10.0], [0.0, 10.0]));
     }
@@ -86,7 +86,7 @@ mod tests {
         let users: Vec<Vec<f64>> = (0..10).map(|u| vec![f64::from(u); 100]).collect();
         let [mean, _, _] = pooled(&users).unwrap();
         let means: Vec<f64> = (0..10).map(f64::from).collect();
-        assert_eq!(Some(mean), of_mean(&means));
+        assert_eq!(Some(mean), mean_interval(&means));
         // The standard error of ten users is 2.87 / sqrt(10) = 0.91.
         assert!((mean[0] - (4.5 - 1.96 * 0.91)).abs() < 0.3 && (mean[1] - (4.5 + 1.96 * 0.91)).abs() < 0.3, "{mean:?}");
     }

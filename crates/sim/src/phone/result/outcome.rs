@@ -79,7 +79,7 @@ impl Outcome {
         let at_rest_j = flash.idle_watts(capacity).map(|watts| watts * wall_ns as f64 * 1e-9);
         let pool_within = machine.swap.pool_takes_frames;
         let mut of_swap = side.media();
-        // What files read of a cache in NVM is part of that medium's use.
+        // File reads from a cache in NVM are part of that medium's use.
         if let Some((nvm, files)) = of_swap.get_mut(Medium::Nvm.name()).zip(of_files.remove(Medium::Nvm.name())) {
             add(nvm, &files);
         }

@@ -1,7 +1,7 @@
 //! The document's row of a design's runs.
 
 use super::detail::detail;
-use super::interval::of_mean;
+use super::interval::mean_interval;
 use super::launches::figures;
 use super::outcome::Outcome;
 use super::quantiles::{mean, quantile};
@@ -33,7 +33,7 @@ const COUNTED: [&str; 10] = [
 pub fn row(experiment: &Experiment, spec: &Spec, design: &Design, runs: &[Outcome], apps: &[String]) -> Row {
     let users = spec.sequences.are_users;
     let launches = figures(runs, users);
-    let by_seed: Vec<SeedRow> = runs.iter().map(of_seed).collect();
+    let by_seed: Vec<SeedRow> = runs.iter().map(seed_row).collect();
     let written = &design.written;
     Row {
         world: World::Phone.name().into(),
@@ -79,7 +79,7 @@ fn workload(experiment: &Experiment, apps: usize) -> String {
 }
 
 /// All figures of one seed by their paths in the row.
-fn of_seed(run: &Outcome) -> SeedRow {
+fn seed_row(run: &Outcome) -> SeedRow {
     let mut delays: Vec<f64> = run.record.launches.iter().map(|l| l.ready_ns() as f64 / 1e6).collect();
     delays.sort_by(f64::total_cmp);
     let mut figures = BTreeMap::from(
@@ -126,7 +126,7 @@ fn intervals(by_seed: &[SeedRow], launches: &LaunchFigures, users: bool) -> BTre
     }
     let counted = COUNTED.iter().filter_map(|key| {
         let values: Option<Vec<f64>> = by_seed.iter().map(|seed| seed.figures.get(*key).copied()).collect();
-        Some((key.to_string(), of_mean(&values?)?))
+        Some((key.to_string(), mean_interval(&values?)?))
     });
     let spreads = [
         ("delay_ms", &launches.delay_ms),

@@ -1,5 +1,5 @@
-//! Writes the records of every run as CSV files, one per table. The run folder has them as parquet
-//! files.
+//! Writes the records of every run as CSV files, one per table, from which the parquet files of the
+//! run folder are made.
 
 use super::outcome::Outcome;
 use crate::phone::machine::senders::Sender;

@@ -1,10 +1,10 @@
-//! What happens beside launches: work of apps, services and daemons, garbage collections,
+//! What happens between launches: work of apps, services and daemons, garbage collections,
 //! compaction, and restarts of services.
 //!
-//! Deviations: all of it happens between launches, one mechanism after the other, each at its time
-//! or once those before it are done; the last period of an interval stands for all of them; nobody
-//! waits for it, and it takes no processor time of its own. In the foreground, the app waits for
-//! the pages that a collection reads, where ART's collector is a task of its own.
+//! Deviations: the mechanisms run one after the other, each at its time or when those before it are
+//! done; the last period of an interval stands for all of them; no task waits for them, and they
+//! take no processor time of their own. In the foreground, the app waits for the pages that a
+//! collection reads, where ART's collector is a task of its own.
 
 use super::PhoneRun;
 use crate::phone::process::Process;
@@ -60,7 +60,7 @@ impl PhoneRun<'_> {
         self.machine.tick();
     }
 
-    /// Let the clock be at `ns` at least, before something that happens then.
+    /// Advance the clock to `ns` if it is earlier, for something that happens then.
     fn advance_clock(&mut self, ns: u64) {
         self.machine.clock.take_stalls();
         self.machine.clock.settled_ns = self.machine.clock.settled_ns.max(ns);
@@ -166,7 +166,7 @@ impl PhoneRun<'_> {
         self.allocate(app, allocations, false);
     }
 
-    /// Pages that `app` allocates in `ns`; what is left of a page is kept for the next call.
+    /// Number of pages that `app` allocates in `ns`; a part of a page is kept for the next call.
     pub(super) fn take_allocations(&mut self, app: AppId, ns: u64, in_front: bool) -> usize {
         if self.heaps.is_empty() {
             return 0;
@@ -209,7 +209,7 @@ impl PhoneRun<'_> {
         }
     }
 
-    /// Read a page of `app` that has content, as a collector does: that is no use of the page by
+    /// Read a page of `app` that has content, as a collector does. This is not a use of the page by
     /// the app.
     fn read_if_live(&mut self, app: AppId, page: PageId) {
         if self.machine.apps.launcher.is_live(app) && self.machine.has_content(page) {

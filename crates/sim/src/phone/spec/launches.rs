@@ -74,7 +74,7 @@ impl Sequences {
     }
 
     /// The rounds of a table over the apps `names`, the same for all seeds.
-    pub fn of_table(table: &LaunchTable, names: &[String], seeds: usize) -> Result<Sequences> {
+    pub fn from_table(table: &LaunchTable, names: &[String], seeds: usize) -> Result<Sequences> {
         let round = table.round(names)?;
         let visits: Vec<&String> = (0..table.warm_up + table.rounds).flat_map(|_| &round).collect();
         let mut apps: Vec<String> = Vec::new();

@@ -38,7 +38,7 @@ impl Spec {
                 let Launches::Table(table) = launches else {
                     return Err(BadInput::new("workload.launches", "no table", "launches = { order = .., rounds = .. } of the programs"));
                 };
-                let sequences = Sequences::of_table(table, &programs.names, seeds.len())?;
+                let sequences = Sequences::from_table(table, &programs.names, seeds.len())?;
                 if models_guest(experiment, phone.dram_bytes)? {
                     programs::in_guest(&mut phone, experiment.run.vm.cpus);
                 } else {
@@ -55,7 +55,7 @@ impl Spec {
                     Launches::Table(table) => {
                         let by_name: Vec<String> = models.by_name.keys().cloned().collect();
                         let names = if by_name.is_empty() { models.models.keys().cloned().collect() } else { by_name };
-                        Sequences::of_table(table, &names, seeds.len())?
+                        Sequences::from_table(table, &names, seeds.len())?
                     }
                 };
                 (models, sequences)

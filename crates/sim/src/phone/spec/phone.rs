@@ -98,7 +98,8 @@ impl HeapRule {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Services {
     pub restart: bool,
-    /// Number of apps with a restarted service, beside those that have the score of a service.
+    /// Number of apps with a restarted service, in addition to those that have the score of a
+    /// service.
     pub sticky: u64,
     pub restart_share: f64,
     pub every_ns: u64,

@@ -1,5 +1,5 @@
-//! Apps beside their launches by hand: victims that take time to die, collections of a managed
-//! heap, restarted services, daemons, and compaction by Android's rules.
+//! Cases worked by hand of apps between their launches: victims that take time to die, collections
+//! of a managed heap, restarted services, daemons, and compaction by Android's rules.
 
 use super::by_hand::{kills, places, start, with_launches};
 use super::small::{booted, check, design, models, small, Booted};
@@ -17,8 +17,8 @@ const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
 
 /// Three apps and six frames without swap; each page of a killed app takes 1 ms to free. Page 6
-/// needs a frame: app 0 dies for it, which takes 3 ms, and whoever needs the frame waits for
-/// exactly that. Page 7 finds a free frame.
+/// needs a frame: app 0 is killed for it, which takes 3 ms, and the running task waits for exactly
+/// that. Page 7 finds a free frame.
 #[test]
 fn a_frame_of_a_victim_is_free_when_its_process_has_ended() {
     let change = |phone: &mut crate::phone::spec::Phone, _: &mut crate::phone::spec::Design| {

@@ -50,7 +50,7 @@ fn a_folio_moves_as_one() {
     start(&mut phone, 1, Op::Write);
     let mut expected = FolioCounts { allocated: 1, allocation_fallbacks: 1, ..FolioCounts::default() };
     assert_eq!(counts(&phone), (expected, 1 + 4));
-    // Page 8 needs a frame. Page 0 is the victim, and its folio goes with it.
+    // Page 8 needs a frame. Page 0 is the victim, and its folio is evicted with it.
     phone.apps.launcher.launch(2);
     phone.touch(8, Op::Write);
     (expected.swapped_out, expected.allocation_fallbacks) = (1, 2);
@@ -68,7 +68,7 @@ fn a_folio_moves_as_one() {
     let expected_ns = (cpu.fault.0 + cpu.swap_in.0, 4 * cpu.decompress[Algorithm::Lz4 as usize].0);
     assert_eq!((stalls.fault_cpu_ns, stalls.decompress_ns, phone.swap.side.moves.copied_pages), (expected_ns.0, expected_ns.1, 4));
     check(&phone).unwrap();
-    // Page 1 is used. When the folio leaves again, pages 2 and 3 were read for nothing.
+    // Page 1 is used. When the folio is evicted again, pages 2 and 3 were read for nothing.
     phone.touch(1, Op::Read);
     (9..13).for_each(|page| phone.touch(page, Op::Write));
     let seen = counts(&phone).0;

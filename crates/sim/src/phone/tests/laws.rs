@@ -33,7 +33,7 @@ const ORDERS: [IoOrder; 5] = [IoOrder::Noop, IoOrder::CfqLike, IoOrder::RowLike,
 const REQUESTS: [&str; 3] = ["4KiB", "64KiB", "512KiB"];
 const LAUNCHES: usize = 30;
 
-/// What apps and later designs do besides.
+/// Options of apps and later designs.
 const EXTRAS: [fn(&mut Experiment); 8] = [
     |experiment| {
         experiment.machine.background = Background {

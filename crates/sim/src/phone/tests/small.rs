@@ -37,7 +37,7 @@ pub fn small(designs: Vec<Design>) -> Experiment {
     (machine.firmware, machine.kernel_reserved) = (Mib(193.0 / 16.0), Mib(163.0 / 16.0));
     machine.kernel.extra_free = Mib(1518.0 / 1024.0);
     machine.killer = "minfree:minfree_kb=[4608;5760;6912;8064;9216;11520]".parse().unwrap();
-    // Apps do nothing beside their launches, and die at once.
+    // Apps do nothing between their launches, and die at once.
     (machine.background, machine.kernel.exit_ns) = (Background::default(), 0);
     let shrink = |size: &AppSize| AppSize {
         anon: Mib(size.anon.0 / 16.0),

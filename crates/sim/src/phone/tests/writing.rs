@@ -82,8 +82,8 @@ fn reclaim_that_only_takes_time_ends_in_a_kill() {
     assert_eq!((kills(&phone), phone.apps.launcher.is_live(0)), (1, false));
 }
 
-/// lmkd sees for how long the running task has reclaimed for itself. Above the threshold, app 0
-/// goes, although memory is not low.
+/// lmkd knows for how long the running task has reclaimed for itself. Above the threshold, app 0 is
+/// killed, although memory is not low.
 #[test]
 fn a_long_direct_reclaim_ends_in_a_kill() {
     let mut phone = with_launches(&design("s", "zram", "none"), &[], &|_, design| {

@@ -16,12 +16,12 @@ const FROZEN_NS: u64 = 700_000_000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameCounts {
     pub drawn: u64,
-    /// Those that took longer than a period, and those of them that took more than 700 ms.
+    /// Frames that took longer than a period, and of these the ones that took more than 700 ms.
     pub janky: u64,
     pub frozen: u64,
 }
 
-/// The frames of a visit: how far the app in front is.
+/// The frames of a visit, and the progress of the app in front.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Drawing {
     display: Display,

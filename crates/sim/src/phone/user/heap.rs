@@ -46,7 +46,7 @@ impl Heap {
         }
     }
 
-    /// The page with this number, counted over the heap's pages: they lie evenly among the app's
+    /// The page with this number in the heap, whose pages are evenly spaced among the app's
     /// anonymous pages.
     fn page(&self, number: usize) -> PageId {
         self.first + (number as f64 / self.share) as PageId
@@ -59,7 +59,7 @@ impl Heap {
     }
 }
 
-/// What an allocation of a page does.
+/// The result of an allocation of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allocated {
     /// It writes this page.
@@ -70,12 +70,12 @@ pub enum Allocated {
     Nothing,
 }
 
-/// How far allocation has come since the last collection.
+/// The progress of allocation since the last collection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Allocation {
     /// Free pages written since the last collection.
     used: usize,
-    /// Part of a page that is owed.
+    /// Part of a page that is still to be allocated.
     rest: f64,
 }
 

@@ -58,7 +58,7 @@ impl Natures {
     }
 }
 
-/// The operation of a use that has drawn `chance`.
+/// The operation of a use for which `chance` was drawn.
 fn drawn_op(chance: f64, of: &AppPages) -> Op {
     if chance < of.write_share {
         Op::Write

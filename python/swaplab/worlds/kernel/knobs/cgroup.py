@@ -88,7 +88,7 @@ class Group:
         else:
             write(self.path / "memory.force_empty", "0")
 
-    def settle(self, memory: int) -> None:
+    def enforce_limit(self, memory: int) -> None:
         """Enforce that at most `memory` bytes of DRAM are used. Does nothing here, as the kernel's
         limit enforces it.
         """
@@ -120,7 +120,7 @@ class PagedGroup(Group):
     def usage(self) -> int:
         return max(0, super().usage() - self.stat()["swap"] - self.paging.own_bytes())
 
-    def settle(self, memory: int) -> None:
+    def enforce_limit(self, memory: int) -> None:
         """Reclaim file pages beyond `memory`: the kernel's limit includes room for NVM, which they
         can fill while NVM is unused.
         """

@@ -8,7 +8,7 @@ use swaplab_experiment::Devices;
 use swaplab_vocab::Nanos;
 
 /// The charge for writes of `pages` pages to `medium` that take `ns` in `requests` requests.
-fn wrote(medium: Medium, pages: u64, requests: u64, ns: u64) -> Charge {
+fn write_charge(medium: Medium, pages: u64, requests: u64, ns: u64) -> Charge {
     let mut charge = Charge::default();
     *charge.of_mut(medium) = MediumCharge { writing: Nanos(ns), writes: requests, written: pages * 4096, ..MediumCharge::default() };
     charge
@@ -35,7 +35,7 @@ fn a_read_waits_behind_two_write_requests_as_the_io_order_says() {
         (IoOrder::ReadsFirst, 2),
     ] {
         let (prices, mut queue) = (emmc(), WriteBack::new(order, 0));
-        queue.submit(&wrote(Medium::Flash, 8, 2, 16 * MS), &Outgoing::default(), MS, &prices);
+        queue.submit(&write_charge(Medium::Flash, 8, 2, 16 * MS), &Outgoing::default(), MS, &prices);
         assert_eq!(queue.read(Medium::Flash, 3 * MS, MS, &prices), wait * MS, "{order:?}");
         assert_eq!(queue.read(Medium::Nvm, 3 * MS, MS, &prices), 0);
     }
@@ -49,7 +49,7 @@ fn idling_keeps_the_device_for_the_next_read() {
     for (order, second, written) in [(IoOrder::CfqLike, 0, 13 + 8 + 8), (IoOrder::RowLike, 0, 13 + 5 + 8), (IoOrder::MqDeadlineLike, 6, 18)]
     {
         let (prices, mut queue) = (emmc(), WriteBack::new(order, 8));
-        queue.submit(&wrote(Medium::Flash, 8, 2, 16 * MS), &outgoing(0..8), MS, &prices);
+        queue.submit(&write_charge(Medium::Flash, 8, 2, 16 * MS), &outgoing(0..8), MS, &prices);
         assert_eq!(queue.read(Medium::Flash, 3 * MS, MS, &prices), 6 * MS);
         assert_eq!(queue.read(Medium::Flash, 12 * MS, MS, &prices), second * MS, "{order:?}");
         assert_eq!((queue.frames_at(written * MS - 1), queue.frames_at(written * MS)), (8, 0), "{order:?}");
@@ -60,7 +60,7 @@ fn idling_keeps_the_device_for_the_next_read() {
 #[test]
 fn a_slice_of_reads_ends() {
     let (prices, mut queue) = (emmc(), WriteBack::new(IoOrder::CfqLike, 0));
-    queue.submit(&wrote(Medium::Flash, 100, 10, 100 * MS), &Outgoing::default(), 0, &prices);
+    queue.submit(&write_charge(Medium::Flash, 100, 10, 100 * MS), &Outgoing::default(), 0, &prices);
     let mut now = MS;
     let waits: Vec<u64> = (0..30)
         .map(|_| {
@@ -80,9 +80,9 @@ fn a_slice_of_reads_ends() {
 #[test]
 fn a_page_under_write_back_can_take_its_frame_back_until_it_is_written() {
     let (prices, mut queue) = (emmc(), WriteBack::new(IoOrder::Noop, 9));
-    queue.submit(&wrote(Medium::Flash, 4, 1, 8 * MS), &outgoing(0..4), 0, &prices);
+    queue.submit(&write_charge(Medium::Flash, 4, 1, 8 * MS), &outgoing(0..4), 0, &prices);
     // The next four pages are adjacent and merge into the request.
-    queue.submit(&wrote(Medium::Flash, 4, 0, 4 * MS), &outgoing(4..5), MS, &prices);
+    queue.submit(&write_charge(Medium::Flash, 4, 0, 4 * MS), &outgoing(4..5), MS, &prices);
     queue.check().unwrap();
     assert_eq!((queue.frames_at(11 * MS), queue.freed_at(1)), (5, 12 * MS));
     assert_eq!((queue.take_back_frame(0), queue.take_back_frame(0), queue.take_back_frame(8)), (true, false, false));
@@ -102,7 +102,7 @@ fn a_read_waits_only_when_every_place_is_taken() {
     for (order, behind) in [(IoOrder::MqDeadlineLike, [0, 14_286, 14_286]), (IoOrder::Noop, [0, 14_286, 2 * 14_286])] {
         for (extra, expected) in [0, 1, 2].into_iter().zip(behind) {
             let (mut queue, pages) = (WriteBack::new(order, 0), depth - 1 + extra);
-            queue.submit(&wrote(Medium::Flash, pages, pages, pages * 14_286), &Outgoing::default(), 0, &prices);
+            queue.submit(&write_charge(Medium::Flash, pages, pages, pages * 14_286), &Outgoing::default(), 0, &prices);
             assert_eq!(queue.read(Medium::Flash, 0, 0, &prices), expected, "{order:?}");
         }
     }
@@ -114,7 +114,7 @@ fn dram_and_nvm_share_the_memory_bus() {
     let waits = |prices: &Prices, medium: Medium| {
         let mut queue = WriteBack::new(IoOrder::Noop, 0);
         let ns = prices.device(Medium::Nvm).write_time(4096).0;
-        queue.submit(&wrote(Medium::Nvm, 2, 2, 2 * ns), &Outgoing::default(), 0, prices);
+        queue.submit(&write_charge(Medium::Nvm, 2, 2, 2 * ns), &Outgoing::default(), 0, prices);
         queue.read(medium, 0, 0, prices)
     };
     // A read waits for the page that PCM is writing, 5140 ns, whatever the I/O order of storage.
@@ -127,11 +127,11 @@ fn dram_and_nvm_share_the_memory_bus() {
     assert_eq!((waits(&behind, Medium::Dram), waits(&behind, Medium::Nvm)), (0, 2 * 28_571));
 }
 
-/// Two requests of app 0 and app 1, 8 ms each, and 8 ms of the journal: a read that `noop` puts
-/// behind all waits for each; with CFQ it waits for the rest of the first batch's request, of which
-/// each has written a half.
+/// App 0 and app 1 have two requests of 8 ms each, and the journal has one of 8 ms. A read that
+/// `noop` puts behind all of them waits for each. With CFQ it waits for the rest of the first
+/// batch's current request, of which each app has written a half.
 #[test]
-fn a_wait_is_for_somebody() {
+fn a_wait_is_divided_among_the_senders_ahead() {
     for (order, waited) in [
         (IoOrder::Noop, vec![(Sender::SwapOut(0), 7 * MS), (Sender::SwapOut(1), 7 * MS), (Sender::Journal, 8 * MS)]),
         (IoOrder::CfqLike, vec![(Sender::SwapOut(0), 3 * MS), (Sender::SwapOut(1), 3 * MS)]),
@@ -139,8 +139,8 @@ fn a_wait_is_for_somebody() {
         let (prices, mut queue) = (emmc(), WriteBack::new(order, 0));
         let mut outgoing = Outgoing::default();
         (0..8).for_each(|page| outgoing.note(Medium::Flash, Sender::SwapOut(page % 2)));
-        queue.submit(&wrote(Medium::Flash, 8, 2, 16 * MS), &outgoing, 0, &prices);
-        queue.submit(&wrote(Medium::Flash, 6, 1, 8 * MS), &Outgoing::of(Medium::Flash, Sender::Journal, 6), 0, &prices);
+        queue.submit(&write_charge(Medium::Flash, 8, 2, 16 * MS), &outgoing, 0, &prices);
+        queue.submit(&write_charge(Medium::Flash, 6, 1, 8 * MS), &Outgoing::of(Medium::Flash, Sender::Journal, 6), 0, &prices);
         let wait = queue.read(Medium::Flash, 2 * MS, MS, &prices);
         let waits = queue.take_waits();
         assert_eq!((waits.iter().map(|(_, ns)| ns).sum::<u64>(), &waits), (wait, &waited), "{order:?}");
@@ -148,35 +148,35 @@ fn a_wait_is_for_somebody() {
     }
 }
 
-/// A write that is waited for comes at 2 ms, behind two requests of 8 ms each: CFQ and ROW serve it
-/// after the first, as a read, the others after both.
+/// A synchronous write arrives at 2 ms, behind two requests of 8 ms each. CFQ and ROW serve it
+/// after the first one, like a read, the other orders after both.
 #[test]
 fn a_synchronous_write_takes_its_turn() {
     for (order, wait) in
         [(IoOrder::Noop, 14), (IoOrder::CfqLike, 6), (IoOrder::RowLike, 6), (IoOrder::MqDeadlineLike, 14), (IoOrder::ReadsFirst, 14)]
     {
         let (prices, mut queue) = (emmc(), WriteBack::new(order, 0));
-        queue.submit(&wrote(Medium::Flash, 8, 2, 16 * MS), &Outgoing::default(), 0, &prices);
+        queue.submit(&write_charge(Medium::Flash, 8, 2, 16 * MS), &Outgoing::default(), 0, &prices);
         assert_eq!(queue.write_through(Medium::Flash, 4096, 2 * MS, MS, &prices), wait * MS, "{order:?}");
         assert_eq!(queue.bytes(Medium::Flash), 9 * 4096);
     }
 }
 
-/// TLC erases a block in 4.5 ms after each 2 MiB, 512 pages. 500 pages are written in 500 ms, 12
-/// more in 12 ms: the device pauses until 516.5 ms, and no order goes ahead of that. What the
-/// frames held is written before the pause.
+/// TLC erases a block in 4.5 ms after each 2 MiB, which are 512 pages. 500 pages are written in 500
+/// ms and 12 more in 12 ms, so the device pauses until 516.5 ms, and no order serves a request
+/// before that. Frames whose pages are written before the pause are free before it.
 #[test]
 fn a_device_pauses_after_an_erase_block() {
     for order in [IoOrder::Noop, IoOrder::CfqLike, IoOrder::MqDeadlineLike, IoOrder::ReadsFirst] {
         let prices = Prices::new(&Devices { flash: "emmc-5.1:gc=fast".into(), ..Devices::default() }).unwrap();
         let mut queue = WriteBack::new(order, 1);
-        queue.submit(&wrote(Medium::Flash, 500, 500, 500 * MS), &Outgoing::default(), 0, &prices);
-        queue.submit(&wrote(Medium::Flash, 12, 12, 12 * MS), &outgoing(0..1), 0, &prices);
+        queue.submit(&write_charge(Medium::Flash, 500, 500, 500 * MS), &Outgoing::default(), 0, &prices);
+        queue.submit(&write_charge(Medium::Flash, 12, 12, 12 * MS), &outgoing(0..1), 0, &prices);
         assert_eq!((queue.frames_at(512 * MS - 1), queue.frames_at(512 * MS)), (1, 0));
         assert_eq!(queue.read(Medium::Flash, 513 * MS, MS, &prices), 3_500_000, "{order:?}");
         assert_eq!(queue.take_waits(), [(Sender::Collection, 3_500_000)]);
         // One page more begins the next block.
-        queue.submit(&wrote(Medium::Flash, 1, 1, MS), &Outgoing::default(), 600 * MS, &prices);
+        queue.submit(&write_charge(Medium::Flash, 1, 1, MS), &Outgoing::default(), 600 * MS, &prices);
         assert_eq!(queue.read(Medium::Flash, 601 * MS, MS, &prices), 0);
         queue.check().unwrap();
     }

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 /// The pager thread's last sleep.
-pub struct Rest {
+pub struct Sleep {
     began: Instant,
     /// CPU time of this thread when the sleep began.
     cpu: Duration,
@@ -12,10 +12,10 @@ pub struct Rest {
     nap: Duration,
 }
 
-impl Rest {
+impl Sleep {
     /// Begin a sleep of at most `nap` nanoseconds.
-    pub fn begin(nap: u64) -> Rest {
-        Rest { began: Instant::now(), cpu: cpu_time(), nap: Duration::from_nanos(nap) }
+    pub fn begin(nap: u64) -> Sleep {
+        Sleep { began: Instant::now(), cpu: cpu_time(), nap: Duration::from_nanos(nap) }
     }
 
     /// Whether the thread has been off the processor for longer than its timeout and the time of a
@@ -41,10 +41,10 @@ mod tests {
 
     #[test]
     fn only_a_sleep_beyond_its_timeout_is_overslept() {
-        let short = Rest::begin(0);
+        let short = Sleep::begin(0);
         std::thread::sleep(Duration::from_millis(5));
         assert!(short.overslept());
-        let long = Rest::begin(60_000_000_000);
+        let long = Sleep::begin(60_000_000_000);
         std::thread::sleep(Duration::from_millis(5));
         assert!(!long.overslept());
     }
