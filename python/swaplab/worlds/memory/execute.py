@@ -49,8 +49,9 @@ def execute(experiment: Experiment, stats: Path | None = None, record: Path | No
     records = Path(tempfile.mkdtemp(prefix="swaplab-record-", dir=record.absolute().parent)) if record is not None else None
     variables = os.environ | made.variables(statistics, records)
     try:
-        child = subprocess.Popen(use.command, executable=path, env=variables, preexec_fn=_end_with_parent())  # noqa: PLW1509
-        with _signals_to(child):
+        with _forwarded_signals() as forward_to:
+            child = subprocess.Popen(use.command, executable=path, env=variables, preexec_fn=_end_with_parent())  # noqa: PLW1509
+            forward_to(child)
             code = _exit_code(child.wait())
             counted = pager.processes(statistics)
             if stats is not None:
@@ -117,14 +118,30 @@ FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
 @contextlib.contextmanager
-def _signals_to(child: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Forward signals to the program; Ctrl-C reaches it by itself. A signal that arrives after the
-    program has ended is dropped, so that its statistics and its trace are still written.
+def _forwarded_signals() -> Iterator[Callable[[subprocess.Popen[bytes]], None]]:
+    """Forward signals to the program that the yielded function is given. Those that came before are
+    forwarded then; those that come after its end are dropped, so that its statistics and its trace
+    are still written. Ctrl-C reaches the program by itself.
     """
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGQUIT)}
-    before |= {number: signal.signal(number, lambda received, _: child.send_signal(received)) for number in FORWARDED}
+    programs: list[subprocess.Popen[bytes]] = []
+    early: list[int] = []
+
+    def received(number: int, _: object) -> None:
+        if programs:
+            programs[0].send_signal(number)
+        else:
+            early.append(number)
+
+    def forward_to(program: subprocess.Popen[bytes]) -> None:
+        programs.append(program)
+        for number in early:
+            program.send_signal(number)
+
+    # A handler is not inherited by a program, as an ignored signal would be.
+    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGQUIT)}
+    before |= {number: signal.signal(number, received) for number in FORWARDED}
     try:
-        yield
+        yield forward_to
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
