@@ -12,7 +12,7 @@ from swaplab.core.model import Reading
 
 
 def trace_file(trace: Path) -> Path:
-    """Return the file of a bundled trace, unless there is a file of that name; else `trace` itself."""
+    """Return the file of a bundled trace unless a file has its name; for others `trace` itself."""
     return BUNDLED[str(trace)] if str(trace) in BUNDLED and not trace.exists() else trace
 
 
