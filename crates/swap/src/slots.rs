@@ -56,8 +56,7 @@ impl Slots {
 
     /// Number of slots of an area for `pages` pages with this `capacity`.
     pub fn count(pages: usize, capacity: Option<u64>) -> usize {
-        // Twice the pages, so that usually a cluster is free and no other one is searched for free
-        // slots.
+        // Twice the pages, so that usually a cluster is free and no search in others is needed.
         let enough = (2 * pages + 2 * CLUSTER).min(NONE as usize);
         capacity.map_or(enough, |c| c.min(enough as u64) as usize)
     }

@@ -138,8 +138,7 @@ impl Rule for Lmkd {
         self.settings = self.settings.by_level(self.settings.group_level_kb(limit_kb));
     }
 
-    /// Without swap the replacement kills when free memory and file pages are
-    /// each below the level.
+    /// Without swap the replacement kills when free memory and file pages are each below the level.
     fn in_model_of_group(&mut self, limit_kb: u64, kept_kb: u64, swaps: bool) -> Option<Box<dyn Rule>> {
         let level = self.settings.group_level_kb(limit_kb);
         if !swaps {
