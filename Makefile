@@ -12,11 +12,11 @@ GUEST := aarch64-unknown-linux-musl
 build: .venv/built
 
 # `pip install -e` builds the Rust extension through maturin and puts the command at
-# .venv/bin/swaplab. Maturin comes from the same environment each time: in one made anew for each
-# build, pyo3 and all above it would be compiled again. Maturin's Python hook calls `maturin` by
-# name: the environment's commands must be on the path. Byte code is made here, for where
-# PYTHONDONTWRITEBYTECODE is set every start of the command would compile all it imports (half a
-# second and more).
+# .venv/bin/swaplab. Maturin is installed in .venv, because with a new environment for each build
+# pyo3 and all crates that depend on it would be compiled again. Maturin's Python hook calls
+# `maturin` by name, so the environment's commands must be on the path. Byte code is compiled here,
+# because with PYTHONDONTWRITEBYTECODE every start of the command would compile all that it imports
+# (half a second and more).
 PIP = PATH="$(CURDIR)/$(BIN):$$PATH" $(if $(shell command -v uv),VIRTUAL_ENV=.venv uv pip install -q --compile-bytecode,$(BIN)/python -m pip install -q --disable-pip-version-check)
 .venv/built: $(SOURCES)
 	@command -v cargo >/dev/null || { echo "cargo is missing: install Rust with 'curl https://sh.rustup.rs -sSf | sh' (Debian's own rustc is too old), then run make again" >&2; exit 3; }
@@ -50,9 +50,9 @@ test: .venv/tools
 papers: .venv/tools
 	$(BIN)/python -m pytest -q -n 2 -m papers
 
-# The tables of papers/ written anew, but those of the world vm
-# (`swaplab papers check NAME --vm --write`): about half an hour of processor time. Run it from a
-# commit, which the tables then name; SWAPLAB_DATA names the folder of recordings.
+# Write the tables of papers/ again, except those of the world vm
+# (`swaplab papers check NAME --vm --write`): about half an hour of processor time. The tables name
+# the commit from which they are written; SWAPLAB_DATA names the folder of recordings.
 PAPERS := dr-swap nvm-swap-cache spo-clock swapbench a2s later-designs
 tables: .venv/tools
 	for paper in $(PAPERS); do $(BIN)/swaplab papers check $$paper --write >/dev/null || exit 1; done
@@ -77,9 +77,9 @@ faults: .venv/tools
 # libjpeg-turbo-progs and vpx-tools.
 traces: build
 	data/workloads/capture.sh
-# A minute of the pager's stress test a scheme; then each fuzz target for ten minutes, FUZZ_JOBS of
-# them at a time (needs the nightly compiler and cargo-fuzz). What a target finds is left in
-# fuzz/artifacts/.
+# The pager's stress test, a minute for each scheme; then each fuzz target for ten minutes,
+# FUZZ_JOBS of them at a time (needs the nightly compiler and cargo-fuzz). What a target finds is
+# left in fuzz/artifacts/.
 FUZZ_SECONDS ?= 600
 FUZZ_JOBS ?= 2
 soak: .venv/tools

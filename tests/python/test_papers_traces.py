@@ -11,9 +11,9 @@ from swaplab.analysis import papers, papers_readme
 from swaplab.core.errors import NotSupported
 
 
-def _oslab(place: Path, seed: int) -> None:
-    """A trace of 400 pages in the form of the paper's authors: a page in decimal, then I, R or
-    W.
+def _write_trace(place: Path, seed: int) -> None:
+    """Write a trace of 400 pages in the format of SPO-CLOCK's authors (`oslab`): a page in decimal,
+    then I, R or W.
     """
     dice = random.Random(seed)
     lines = []
@@ -24,8 +24,8 @@ def _oslab(place: Path, seed: int) -> None:
 
 
 def test_claims_are_measured_on_the_traces_given(tmp_path: Path) -> None:
-    _oslab(tmp_path / "angrybird", 1)
-    _oslab(tmp_path / "browser.txt", 2)
+    _write_trace(tmp_path / "angrybird", 1)
+    _write_trace(tmp_path / "browser.txt", 2)
     claims = {claim.claim: claim for claim in papers.check_on(tmp_path, ["spo-clock"])}
     mean = claims["I/O time falls by 15.0 % on average against CLOCK (Section 3)"]
     assert mean.ours is not None and "n = 2: angrybird" in mean.ours and "browser" in mean.ours

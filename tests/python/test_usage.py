@@ -126,7 +126,7 @@ def test_a_group_alone_prints_its_help(group: str) -> None:
     assert (alone.code, alone.out, alone.err) == (2, helped.out, "")
 
 
-def test_help_ends_on_every_level_without_importing_a_drawing_library() -> None:
+def test_a_command_without_figures_imports_no_drawing_library() -> None:
     """Commands that draw no figure start fast, without importing `altair` and Dask."""
     code = "import sys; sys.argv = ['swaplab', 'list', 'policies']\nfrom swaplab.cli import main\ntry: main()\nexcept SystemExit: pass\n"
     code += "print(sorted(name for name in ('altair', 'distributed', 'vl_convert') if name in sys.modules), file=sys.stderr)"

@@ -1,9 +1,9 @@
 //! The content of pages: a few repeated phrases with noise between them, as in the pages of
 //! programs.
 //!
-//! lz4 encodes the writable pages of Python, node, Redis and Chromium (measured: 3,800 pages of
-//! each, Redis 1,044) as 190 to 270 copies per page of 14 to 18 bytes on average. A page of one
-//! repeated word and noise would compress to the same size, but in a quarter of the time.
+//! lz4 encodes a writable page of Python, node, Redis or Chromium as 190 to 270 copies with a mean
+//! length of 14 to 18 bytes (measured on 3,800 pages of each program, 1,044 of Redis). A page of
+//! one repeated word and noise would compress to the same size, but in a quarter of the time.
 
 use crate::dice::Dice;
 
@@ -64,24 +64,25 @@ fn template(seed: u64, compressible: f64) -> [u64; WORDS] {
     words
 }
 
-/// Overwrite parts of the noise with phrases from its start, so that a compressor shrinks it by
-/// `share`.
+/// Overwrite parts of the noise with copies of phrases from its start, so that a compressor shrinks
+/// it by `share`.
 ///
-/// `n` repetitions of `c` bytes each are compressed to `n COPY` bytes. So `n = s z / (c - COPY)`
-/// repetitions shrink the size `z` by the share `s`. If they do not fit, `c` is made larger, and
-/// there is no noise between them.
+/// `times` copies of `mean_phrase` bytes each are compressed to `times * COPY` bytes. So `times =
+/// share * size / (mean_phrase - COPY)` copies shrink the page by `share`. If they do not fit, the
+/// copies are longer than the phrases (`mean_copy`), and there is no noise between them.
 fn repeat(bytes: &mut [u8], dice: &mut Dice, share: f64) {
     let size = bytes.len() as f64;
     let left = (1.0 - share) * size;
     let phrases = (left as usize / 4 / PHRASE.1).clamp(1, PHRASES);
-    let (start, short) = ((phrases * PHRASE.1) as f64, (PHRASE.0 + PHRASE.1) as f64 / 2.0);
-    let times = share * size / (short - COPY);
-    let noise = size - start - times * short;
-    let (long, gap) = if noise >= 0.0 { (short, noise / times) } else { ((size - start) * COPY / (left - start).max(COPY), 0.0) };
+    let (start, mean_phrase) = ((phrases * PHRASE.1) as f64, (PHRASE.0 + PHRASE.1) as f64 / 2.0);
+    let times = share * size / (mean_phrase - COPY);
+    let noise = size - start - times * mean_phrase;
+    let (mean_copy, gap) =
+        if noise >= 0.0 { (mean_phrase, noise / times) } else { ((size - start) * COPY / (left - start).max(COPY), 0.0) };
     let mut at = start as usize;
     while at < bytes.len() {
         let phrase = dice.below(phrases as u64) as usize;
-        let length = PHRASE.0 + phrase * (PHRASE.1 - PHRASE.0) / (phrases - 1).max(1) + rounded(long - short, dice);
+        let length = PHRASE.0 + phrase * (PHRASE.1 - PHRASE.0) / (phrases - 1).max(1) + rounded(mean_copy - mean_phrase, dice);
         for to in at..(at + length).min(bytes.len()) {
             bytes[to] = bytes[phrase * PHRASE.1 + to - at];
         }

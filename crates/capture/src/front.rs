@@ -23,7 +23,7 @@ pub struct Request {
     /// The traced program, for the app table.
     pub program: String,
     pub limits: Limits,
-    /// The caches in the syntax of the user.
+    /// The processor caches whose hits are dropped, in the syntax of the user (`L1:512B,LL:1KiB`).
     pub caches: Option<String>,
     /// The folder that is `/` for the program. It is removed from the names of files.
     pub root: Option<String>,
@@ -158,12 +158,13 @@ struct TraceFile<'a> {
     end: Option<Summary>,
     error: Option<BadInput>,
     disk_full: bool,
-    put: u64,
+    /// Number of events so far.
+    events: u64,
 }
 
-/// Interval of checks for free disk space in events, and the required space: blocks that are still
-/// in memory, plus a reserve.
+/// Number of events between two checks of the free disk space; a power of two.
 const CHECK_EVERY: u64 = 1 << 14;
+/// Free disk space for blocks that are still in memory, and a reserve, in bytes.
 const RESERVE: u64 = 2 << 20;
 /// Maximum size of a page's entry in the page table at the end of the file, in bytes.
 const TABLE_ENTRY: u64 = 24;
@@ -178,7 +179,7 @@ impl<'a> TraceFile<'a> {
         let folder = output.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let folder = CString::new(folder.as_os_str().as_bytes()).map_err(|_| BadInput::new("output", "a NUL in its name", "a path"))?;
         let root = root.unwrap_or_default();
-        Ok(TraceFile { builder, folder, shared, limits, caches, root, end: None, error: None, disk_full: false, put: 0 })
+        Ok(TraceFile { builder, folder, shared, limits, caches, root, end: None, error: None, disk_full: false, events: 0 })
     }
 
     /// Whether no further event is written: the recording is complete or has failed, or the disk is
@@ -275,8 +276,8 @@ impl Sink for TraceFile<'_> {
         if self.is_finished() {
             return false;
         }
-        self.put += 1;
-        if self.put & (CHECK_EVERY - 1) == 0 && self.nearly_full() {
+        self.events += 1;
+        if self.events & (CHECK_EVERY - 1) == 0 && self.nearly_full() {
             self.disk_full = true;
             return false;
         }

@@ -17,7 +17,7 @@ pub struct Pages {
     pub declared: Vec<bool>,
     /// By index: whether the page was written since it entered the filter.
     pub written: Vec<bool>,
-    /// By index: the number of labels at the page's last reference.
+    /// By index: the number of the user's labels (launch, resume) before the page's last reference.
     pub labels: Vec<u64>,
 }
 

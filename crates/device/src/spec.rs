@@ -16,7 +16,7 @@ pub const KEYS: &[(&str, &str)] = &[
     ("time.read_bytes_per_s", "bandwidth of a long read"),
     ("time.write_bytes_per_s", "bandwidth of a long write"),
     ("time.queue_depth", "operations served in parallel, at which the rates above hold"),
-    // The other end of the range of the rates above, with `rates=slow` or `rates=fast`
+    // The other end of the range of the rates above, for the option `rates=slow` or `rates=fast`
     ("slow.read_iops", "random 4 KiB reads a second, slow end"),
     ("slow.write_iops", "random 4 KiB writes a second, slow end"),
     ("slow.read_bytes_per_s", "bandwidth of a long read, slow end"),
@@ -165,7 +165,7 @@ impl DeviceSpec {
         self.constants.keys().any(|key| key.split('.').next() == Some(section))
     }
 
-    /// Replace the rates of `[time]` by those of the section `end`, as far as it gives them.
+    /// Replace the rates of `[time]` by those that the section `end` gives (`slow` or `fast`).
     pub fn take_rates(&mut self, end: &str) -> Result<()> {
         if !self.has(end) {
             return Err(BadInput::new(self.name.as_str(), format!("no section [{end}]"), "an end that the spec has data for"));

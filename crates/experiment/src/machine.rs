@@ -76,7 +76,7 @@ pub struct KernelSettings {
     /// DMIPS/MHz at 1803 MHz (Cortex-A55) against 1024 at 2802 MHz (Cortex-X1), Linux,
     /// arch/arm64/boot/dts/exynos/google/gs101.dtsi.
     pub little_speed: f64,
-    /// Power of a little core that works relative to that of the app's. The default is that of a
+    /// Power of a busy little core, relative to that of the app's core. The default is that of a
     /// Pixel 6 at full clock, from the same file: coefficient times frequency times the square of
     /// the voltage, 70 x 1803 MHz x 0.90625 V squared against 650 x 2802 MHz x 1.05625 V squared.
     pub little_power: f64,

@@ -161,8 +161,8 @@ impl Default for Heap {
     }
 }
 
-/// Services of apps and native daemons. `limits.services` is the number of apps whose service keeps
-/// its score.
+/// Services of apps and native daemons. `limits.services` is the number of apps that have the
+/// `oom_score_adj` of a service in the background, so that they never become cached apps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Services {

@@ -22,6 +22,7 @@ pub fn detected(data: &[u8]) {
 
 fn import(format: Option<&str>, data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
+    // The end of the name, `_k16`, tells the importer that a filter of 16 pages was used.
     let (path, second_path) = (folder.path().join("t_k16"), folder.path().join("second"));
     let at = data.windows(SEPARATOR.len()).position(|window| window == SEPARATOR);
     let (main, second) = at.map_or((data, None), |at| (&data[..at], Some(&data[at + SEPARATOR.len()..])));
@@ -70,8 +71,8 @@ pub fn captured(data: &[u8]) {
 
 /// Whether a line is a system call that transfers 16 MiB or more. One call can transfer two
 /// gigabytes, half a million pages, which takes many seconds in an instrumented program, so an
-/// input may have one such line. The results of `mmap` (9), `brk` (12) and `mremap` (25) are
-/// addresses, not sizes.
+/// input may have one such line. The results of `mmap`, `brk` and `mremap` (numbers 9, 12 and 25 on
+/// x86-64) are addresses, not sizes.
 fn moves_much(line: &[u8]) -> bool {
     let line = String::from_utf8_lossy(line);
     let Some((_, result)) = line.rsplit_once("Success(") else { return false };

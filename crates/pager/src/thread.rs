@@ -34,8 +34,8 @@ pub struct PagerThread {
     /// The directory `/proc/self/task`.
     pub tasks: OwnedFd,
     pub tethers: Tethers,
-    /// The budget, and the frames that the policy may fill, both in pages. The difference is room
-    /// for pages that arrive while the pager sleeps.
+    /// The budget, and the frames that the policy may fill, both in pages. The difference is the
+    /// reserve: room for pages that arrive while the pager sleeps.
     pub budget: usize,
     pub frames: usize,
     pub victims: Vec<usize>,
@@ -53,16 +53,20 @@ pub struct PagerThread {
 }
 
 /// Results of the last census, from which `growth` estimates cheaply whether the next census is
-/// due.
+/// due. Amounts of memory are in pages.
 #[derive(Default)]
 pub struct Seen {
+    /// Managed pages in DRAM after the evictions that followed the census.
     pub dram: usize,
+    /// Anonymous pages of the process by the kernel's count (`RssAnon`).
     pub anonymous: usize,
     pub unmanaged: account::Unmanaged,
+    /// Number of page faults of the process.
     pub faults: usize,
     /// Pages of the gates opened since, which the program may fill without another fault to the
     /// pager.
     pub promised: usize,
+    /// The largest number of managed pages in DRAM of all censuses.
     pub peak: usize,
     /// Whether the last round evicted nothing although it should: wait longer before the next one.
     pub futile: bool,
@@ -80,14 +84,16 @@ impl PagerThread {
             }
             give_up_rights(shared);
             let mut guess = self.seen.dram + self.growth(shared);
-            // Below the trigger, growth by a sixteenth of the budget also starts a round, to update
-            // the peak and close the gates.
+            // Between half of the budget and the trigger, growth by a sixteenth of the budget above
+            // the peak also starts a round, which updates the peak and closes the gates.
             let due = guess >= self.trigger() || (guess > self.budget / 2 && guess > self.seen.peak + self.budget / 16);
             let requested = shared.census_wanted.load(Ordering::Acquire) > shared.census_done.load(Ordering::Relaxed);
             if due || requested {
                 self.round(shared);
                 guess = self.seen.dram + self.growth(shared);
             }
+            // The pager may sleep for as long as threads need to fill the headroom: 0.05 to 10 ms,
+            // and at least 5 ms after a round that evicted nothing.
             let headroom = (self.budget - self.surge).saturating_sub(guess);
             self.serve(shared, (headroom as u64 * FASTEST_FAULT_NS).clamp(if self.seen.futile { 5_000_000 } else { 50_000 }, 10_000_000));
         }
@@ -120,7 +126,8 @@ impl PagerThread {
             self.uffd().wait(nap);
             self.read_faults();
         }
-        // Those that rounds read meanwhile are for the next call: `run` has other duties, too.
+        // Faults that a round reads meanwhile wait for the next call, because `run` has other
+        // duties, too.
         for _ in 0..self.waiting.len() {
             let Some(fault) = self.waiting.pop_front() else { return };
             if fault.protected {
@@ -186,8 +193,8 @@ impl PagerThread {
         set(&shared.stats.faults, faults);
         let faulted = faults.saturating_sub(self.seen.faults);
         let grown = self.anonymous().saturating_sub(self.seen.anonymous);
-        // Other memory may have shrunk while managed memory grew, so many faults call for a census
-        // whatever the kernel's count.
+        // If other anonymous memory shrinks while managed memory grows, the kernel's count does not
+        // show the growth. So a large number of faults alone makes a census due.
         if faulted > 8 * (self.budget - self.frames) {
             return faulted;
         }
@@ -198,7 +205,7 @@ impl PagerThread {
         account::anonymous_pages(&self.statm)
     }
 
-    /// Keep writers held between rounds while the program has several threads.
+    /// Hold writers between rounds, too, while the program has several threads.
     fn watch_threads(&mut self, world: &mut World) {
         let Evictor::Direct(evictor) = &mut self.evictor else { return };
         let several = evictor.protect && rustix::fs::fstat(&self.tasks).is_ok_and(|tasks| several_threads(&tasks));
@@ -223,8 +230,8 @@ fn give_up_rights(shared: &Shared) {
     }
 }
 
-/// Whether the program has more than one thread besides the pager's. Each thread is a subdirectory
-/// of `tasks`, which counts as a link.
+/// Whether the program has more than one thread besides the pager's. A directory has two links, and
+/// each thread is a subdirectory of `tasks`, which adds a link.
 pub fn several_threads(tasks: &rustix::fs::Stat) -> bool {
     tasks.st_nlink > 2 + 2
 }

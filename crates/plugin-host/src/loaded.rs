@@ -69,18 +69,18 @@ impl LoadedPolicy {
     #[inline]
     fn call<T>(&mut self, pages: Option<&PageView>, call: impl FnOnce(*mut Host) -> T) -> T {
         let states = pages.map_or(&[][..], PageView::states);
-        self.with(null_mut(), states.as_ptr(), states.len(), call)
+        self.call_with_host(null_mut(), states.as_ptr(), states.len(), call)
     }
 
     /// Call the plugin with pages that it may release.
     #[inline]
     fn call_to_release(&mut self, pages: &mut PageView, call: impl FnOnce(*mut Host)) {
         let (states, count) = (pages.states().as_ptr(), pages.len());
-        self.with(pages, states, count, call);
+        self.call_with_host(pages, states, count, call);
     }
 
     #[inline]
-    fn with<T>(&mut self, pages: *mut PageView, states: *const u8, count: usize, call: impl FnOnce(*mut Host) -> T) -> T {
+    fn call_with_host<T>(&mut self, pages: *mut PageView, states: *const u8, count: usize, call: impl FnOnce(*mut Host) -> T) -> T {
         let mut context = Call { pages, failure: &mut self.failure };
         let mut host = Host { context: (&raw mut context).cast(), states, pages: count, release, fail };
         call(&mut host)
@@ -88,7 +88,7 @@ impl LoadedPolicy {
 }
 
 /// # Safety
-/// `host` is what [`LoadedPolicy::with`] made, during its call.
+/// `host` is what [`LoadedPolicy::call_with_host`] made, during its call.
 unsafe extern "C" fn release(host: *mut Host, page: u32) {
     // SAFETY: guaranteed by the caller; the plugin runs on this thread only and has no reference to
     // either value.

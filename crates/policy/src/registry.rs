@@ -8,7 +8,7 @@ use swaplab_vocab::{Params, Registry, Result};
 macro_rules! policies {
     ($($family:ident :: $module:ident :: $policy:ident,)*) => {
         /// A policy of any registered kind.
-        #[allow(clippy::large_enum_variant)] // whoever runs policies has a few of these
+        #[allow(clippy::large_enum_variant)] // A runner has few values of this type.
         pub enum AnyPolicy {
             $($policy(crate::$family::$module::$policy),)*
             /// A policy from a shared library or a Python class.

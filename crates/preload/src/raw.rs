@@ -15,7 +15,7 @@ macro_rules! kernel {
 /// As for the system call.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-unsafe fn kernel(number: c_long, a: [usize; 6]) -> isize {
+unsafe fn system_call(number: c_long, a: [usize; 6]) -> isize {
     let result: isize;
     // SAFETY: follows the kernel's calling convention; the caller guarantees the call itself.
     unsafe {
@@ -29,7 +29,7 @@ unsafe fn kernel(number: c_long, a: [usize; 6]) -> isize {
 /// As for the system call.
 #[cfg(target_arch = "aarch64")]
 #[inline]
-unsafe fn kernel(number: c_long, a: [usize; 6]) -> isize {
+unsafe fn system_call(number: c_long, a: [usize; 6]) -> isize {
     let result: isize;
     // SAFETY: follows the kernel's calling convention; the caller guarantees the call itself.
     unsafe {
@@ -48,7 +48,7 @@ pub unsafe fn call(number: c_long, arguments: &[usize]) -> isize {
     let mut all = [0; 6];
     all[..arguments.len()].copy_from_slice(arguments);
     // SAFETY: guaranteed by the caller.
-    let result = unsafe { kernel(number, all) };
+    let result = unsafe { system_call(number, all) };
     if (-4095..0).contains(&result) {
         return failed(-result as c_int);
     }

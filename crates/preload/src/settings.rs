@@ -37,7 +37,7 @@ pub fn start_pager() -> Result<Option<Pager>, Missing> {
         store_bytes: number("SWAPLAB_STORE_BYTES")?.map(|b| b as usize),
         record: variable("SWAPLAB_RECORD").map(|directory| Path::new(&directory).join(own_name())),
         protect: variable("SWAPLAB_UNPROTECTED").is_none(),
-        // zstd is a C library, which calls malloc; lz4 is not.
+        // zstd is a C library and calls malloc in the pager thread; lz4 does not.
         started: if scheme.algorithm() == Some(Algorithm::Zstd) { compressor_started } else { started },
         scheme,
     };
@@ -60,8 +60,8 @@ pub const DEFAULT_POLICY: &str = "refault";
 fn range_bytes() -> usize {
     const DEFAULT: usize = 256 << 30;
     match rustix::process::getrlimit(rustix::process::Resource::As).current {
-        // The range and the mirror of the NVM file take as much each. Leave room for tables and for
-        // the program's other mappings.
+        // The range takes a quarter of what is left, and the mirror of the NVM file another one.
+        // The rest is for tables and the program's other mappings.
         Some(limit) => ((limit as usize).saturating_sub(crate::own::taken()) / 4).min(DEFAULT),
         None => DEFAULT,
     }

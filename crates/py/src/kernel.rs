@@ -93,7 +93,7 @@ impl KillerRule {
     /// The least `oom_score_adj` that may be killed now; `None` if no app may be killed. `now_s` is
     /// the time of a monotonic clock. Stalls are those of the last second, refaults are cumulative.
     #[pyo3(signature = (now_s, *, free_kb, file_kb, anon_kb, stall_ms, full_avg10, file_refaults_kb, swap_total_kb, swap_free_kb))]
-    #[expect(clippy::too_many_arguments, reason = "the figures of a look, by name")]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments, the figures of one check of memory")]
     fn look(
         &mut self,
         now_s: f64,
@@ -123,6 +123,7 @@ impl KillerRule {
 struct AppPolicyRule {
     gate: Gate,
     history: History,
+    /// Whether the policy ever forbids a swap-out: true unless it is `none`.
     #[pyo3(get)]
     steers: bool,
 }

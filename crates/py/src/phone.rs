@@ -27,8 +27,8 @@ fn trace_gen(py: Python<'_>, spec: &str, seed: u64, output: PathBuf) -> PyResult
     .map_err(bad)
 }
 
-/// The app names of a round's visits, in order, of a table of launches in JSON, given the `names`
-/// of all apps. They are the same in every world.
+/// The names of the apps that one round visits, in order. `table` is a table of launches in JSON,
+/// and `names` are the names of all apps. Every world visits the apps in this order.
 #[pyfunction]
 fn launch_round(table: &str, names: Vec<String>) -> PyResult<Vec<String>> {
     let table: LaunchTable =

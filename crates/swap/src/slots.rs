@@ -56,7 +56,7 @@ impl Slots {
 
     /// Number of slots of an area for `pages` pages with this `capacity`.
     pub fn count(pages: usize, capacity: Option<u64>) -> usize {
-        // Twice the pages, so that freed slots of old clusters need not be searched for.
+        // Twice the pages, so that usually a cluster is free and no search in others is needed.
         let enough = (2 * pages + 2 * CLUSTER).min(NONE as usize);
         capacity.map_or(enough, |c| c.min(enough as u64) as usize)
     }
@@ -144,7 +144,7 @@ impl Slots {
         if self.used == self.owners.len() {
             return None;
         }
-        // The rest of the current cluster. The range is empty if `next` is behind its last slot.
+        // The rest of the current cluster. The range is empty if `next` is the start of a cluster.
         if let Some(slot) = self.first_free(self.next, self.next.next_multiple_of(CLUSTER)) {
             return Some(slot);
         }
@@ -234,8 +234,8 @@ impl Slots {
         (start..end).filter(move |s| *s != slot && self.owners[*s as usize] > 0).map(|s| (s, self.page_at[s as usize]))
     }
 
-    /// Size of the tables in bytes: one slot number per page, an owner count and a page per slot.
-    /// The kernel's tables are smaller.
+    /// Size of the tables in bytes: a slot number for each page, and an owner count and a page
+    /// number for each taken slot. The kernel's tables are smaller.
     pub fn metadata_bytes(&self) -> u64 {
         (self.slot_of.len() * 4 + self.used * 8) as u64
     }
@@ -300,8 +300,8 @@ mod tests {
         slots.check().unwrap();
     }
 
-    /// Four slots each: runs have a cluster of their own. In a full area, holes that do not make a
-    /// run hold single pages alone.
+    /// Runs of four slots fill a cluster of their own. In a nearly full area, free slots that do
+    /// not form a run are given to single pages only.
     #[test]
     fn runs_of_slots() {
         let mut slots = Slots::new(2000, Some(512));

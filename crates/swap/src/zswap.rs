@@ -52,7 +52,7 @@ struct Zswap {
 }
 
 impl Zswap {
-    /// If the pool has reached its limit, write its oldest pages to flash until it is below the
+    /// Write the oldest pages of a full pool to flash until the pool is no larger than the
     /// acceptance threshold.
     fn shrink(&mut self, slots: &Slots, out: &mut Transfers) {
         while self.pool.store.pool_bytes() > self.accept {
@@ -65,9 +65,9 @@ impl Zswap {
 impl Backend for Zswap {
     fn store(&mut self, page: PageId, slot: Slot, slots: &Slots, out: &mut Transfers) -> bool {
         let bytes = self.pool.store.bytes_of(page);
-        let shrinks = u64::from(bytes) < PAGE_SIZE;
-        if self.pool.store.pool_bytes() >= self.limit || !shrinks || !self.pool.put(page, slot, bytes, self.limit, out) {
-            if shrinks {
+        let is_compressible = u64::from(bytes) < PAGE_SIZE;
+        if self.pool.store.pool_bytes() >= self.limit || !is_compressible || !self.pool.put(page, slot, bytes, self.limit, out) {
+            if is_compressible {
                 self.shrink(slots, out);
             }
             self.pool.write_flash(page, slot, out);

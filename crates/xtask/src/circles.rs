@@ -20,7 +20,7 @@ pub fn check(crates: &Path) -> Vec<String> {
             let mut modules = BTreeMap::new();
             collect(&source, &mut Vec::new(), &mut modules);
             let name = folder.file_name().expect("a folder's name").to_string_lossy().into_owned();
-            circles(&modules).into_iter().map(move |circle| format!("crates/{name}: modules that use one another: {circle}"))
+            find_cycles(&modules).into_iter().map(move |cycle| format!("crates/{name}: modules that use one another: {cycle}"))
         })
         .collect()
 }
@@ -184,7 +184,7 @@ fn resolve(from: &Module, path: &[String], modules: &BTreeMap<Module, String>, e
 type Exports = BTreeMap<(Module, String), Vec<String>>;
 
 /// Find every cycle, as the names of its modules.
-fn circles(modules: &BTreeMap<Module, String>) -> Vec<String> {
+fn find_cycles(modules: &BTreeMap<Module, String>) -> Vec<String> {
     let mut exports = Exports::new();
     for (module, code) in modules {
         for (path, _) in paths(code).into_iter().filter(|(_, public)| *public) {
@@ -216,9 +216,9 @@ fn circles(modules: &BTreeMap<Module, String>) -> Vec<String> {
     let reached: BTreeMap<&Module, BTreeSet<Module>> = modules.keys().map(|module| (module, reach(module))).collect();
     let mut cycles = BTreeSet::new();
     for (module, seen) in reached.iter().filter(|(module, seen)| seen.contains(**module)) {
-        let circle: BTreeSet<&Module> = seen.iter().filter(|other| reached[other].contains(*module)).collect();
+        let members: BTreeSet<&Module> = seen.iter().filter(|other| reached[other].contains(*module)).collect();
         let name = |module: &Module| if module.is_empty() { "the crate's root".into() } else { module.join("::") };
-        cycles.insert(circle.into_iter().map(name).collect::<Vec<String>>().join(", "));
+        cycles.insert(members.into_iter().map(name).collect::<Vec<String>>().join(", "));
     }
     cycles.into_iter().collect()
 }
@@ -227,38 +227,38 @@ fn circles(modules: &BTreeMap<Module, String>) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn circles_of(files: &[(&str, &str)]) -> Vec<String> {
+    fn cycles_of(files: &[(&str, &str)]) -> Vec<String> {
         let module = |path: &str| path.split("::").filter(|part| !part.is_empty()).map(String::from).collect();
-        circles(&files.iter().map(|(path, text)| (module(path), code(text))).collect())
+        find_cycles(&files.iter().map(|(path, text)| (module(path), code(text))).collect())
     }
 
     #[test]
     fn cycles_are_found_through_any_kind_of_path() {
         let two_modules =
             [("", "mod a;\nmod b;"), ("a", "use super::b::B;\npub struct A;"), ("b", "fn f() { crate::a::g() }\npub struct B;")];
-        assert_eq!(circles_of(&two_modules), ["a, b"]);
+        assert_eq!(cycles_of(&two_modules), ["a, b"]);
         let three_modules = [
             ("", ""),
             ("a", "use crate::{b, std::X};"),
             ("b", "use crate::c::{\n    deep::{D, E as F},\n};"),
             ("c::deep", "use super::super::a::A;"),
         ];
-        assert_eq!(circles_of(&three_modules), ["a, b, c::deep"]);
+        assert_eq!(cycles_of(&three_modules), ["a, b, c::deep"]);
         // A parent that uses an item of its child depends on the child.
         let parent = [("m", "mod child;\nuse child::help;"), ("m::child", "use super::Machine;")];
-        assert_eq!(circles_of(&parent), ["m, m::child"]);
+        assert_eq!(cycles_of(&parent), ["m, m::child"]);
     }
 
     #[test]
     fn a_re_export_is_not_a_use() {
         // The root re-exports items of its modules; a path through it is resolved to their modules.
         let facade = [("", "mod a;\nmod b;\npub use a::A;\npub use b::{B, C as D};"), ("a", "use crate::B;"), ("b", "pub struct B;")];
-        assert!(circles_of(&facade).is_empty(), "{:?}", circles_of(&facade));
+        assert!(cycles_of(&facade).is_empty(), "{:?}", cycles_of(&facade));
         let through = [("", "pub use a::A;\npub use b::B;"), ("a", "use crate::B;"), ("b", "use crate::A;")];
-        assert_eq!(circles_of(&through), ["a, b"]);
+        assert_eq!(cycles_of(&through), ["a, b"]);
         // The children use a trait of the parent, and a registry uses the children.
         let registry = [("", "pub trait T {}\npub use registry::R;"), ("a", "use crate::T;"), ("registry", "use super::a;\nuse super::T;")];
-        assert!(circles_of(&registry).is_empty());
+        assert!(cycles_of(&registry).is_empty());
     }
 
     #[test]
@@ -267,6 +267,6 @@ mod tests {
             ("a", "use crate::b;"),
             ("b", "// use crate::a;\nconst X: &str = \"crate::a\";\n#[cfg(test)]\nmod tests {\n    use crate::a;\n}"),
         ];
-        assert!(circles_of(&quiet).is_empty());
+        assert!(cycles_of(&quiet).is_empty());
     }
 }

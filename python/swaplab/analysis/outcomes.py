@@ -49,7 +49,7 @@ class Outcome:
 
     def by_seed(self, row: Row) -> dict[int, float]:
         """Return the figure of each seed in `unit`; empty unless every seed has it."""
-        values = {draw.seed: draw.figures[self.path] * self.scale for draw in row.by_seed if self.path in draw.figures}
+        values = {of_seed.seed: of_seed.figures[self.path] * self.scale for of_seed in row.by_seed if self.path in of_seed.figures}
         return values if len(values) == len(row.by_seed) else {}
 
 

@@ -1,9 +1,10 @@
 """How a measured figure becomes the verdict of a paper's claim. The rule is generic: it reads band,
 no effect, figure, interval and n.
 
-A claim has a band, the published figures, and where a direction is claimed a `none`: the value of
-no effect (0 of a gain, 1 of a ratio, 0.5 of a share of cases that could go either way). A figure
-has an interval, or a number n of programs or users, or neither if nothing is drawn.
+A claim has a band, which is the range of the published figures. If it claims a direction, it also
+has `none`, the value that means no effect: 0 for a gain, 1 for a ratio, 0.5 for a share of cases
+that could go either way. A figure has an interval, or a number n of programs or users, or neither
+if it does not depend on a sample.
 
 0. There is nothing to compare (n is 0): `not-testable`.
 1. The direction is *established* if the interval does not contain `none` and n, where it is given,

@@ -73,8 +73,9 @@ class Pair(_StrictModel):
 
 
 class Goal(_StrictModel):
-    """The numbers of pairs within a goal, judged, and idle; `median` and `largest` absolute
-    difference, None if nothing was judged.
+    """A goal for one figure in one world: `met` of the `pairs` that were judged are within it, and
+    `idle` others were not judged. `median` and `largest` are absolute differences, None if nothing
+    was judged.
     """
 
     world: str

@@ -26,7 +26,7 @@ PRESENT, OF_FILE = 1 << 63, 1 << 61
 
 def anonymous_pages(pid: int) -> list[int]:
     """List the addresses of a process's resident anonymous memory, in pieces of 4 KiB. Raises
-    BadInput without the process, NotSupported without permission.
+    BadInput if there is no such process, NotSupported without permission.
     """
     addresses: list[int] = []
     try:
@@ -35,7 +35,7 @@ def anonymous_pages(pid: int) -> list[int]:
             for line in maps:
                 span, mode, *_ = line.split()
                 start, end = (int(address, 16) for address in span.split("-"))
-                # The kernel's page, which lies above all addresses that pagemap has.
+                # [vsyscall] is a page of the kernel, and pagemap has no entry for its address.
                 if "r" not in mode or line.endswith("[vsyscall]"):
                     continue
                 pagemap.seek(start // KERNEL_PAGE * 8)
@@ -73,8 +73,8 @@ def contents(memory: io.FileIO, addresses: Sequence[int]) -> Iterator[bytes]:
 
 
 def distribution(pages: Iterator[bytes], source: str) -> str:
-    """Build the text of the distribution file: compressed sizes at every percent of rank. Raises
-    BadInput for fewer than 100 pages.
+    """Build the text of the distribution file: the percentiles of the compressed sizes, in bytes.
+    Raises BadInput for fewer than 100 pages that are not same-filled.
     """
     sizes = _core.compressed_sizes(b"".join(pages))
     others = [size for size in sizes if size is not None]

@@ -21,8 +21,8 @@ from swaplab.capture import methods
 from swaplab.capture.program import Program
 from swaplab.core.files import try_output
 
-#: Seconds to wait after SIGINT or SIGTERM before the next, stronger signal; the last one is
-#: SIGKILL.
+#: Seconds to wait after a signal that asks the program to end before the next signal is sent. The
+#: last one is SIGKILL.
 PATIENCE = 2.0
 
 
@@ -34,8 +34,11 @@ class Plan:
     method: str
     output: Path
     root: Path | None = None
+    #: Number of pages of the LRU filter whose hits are not recorded; 0 for no filter.
     filter: int = 16
+    #: Sizes of processor caches whose hits are not recorded, such as `L1:32KiB,LL:1MiB`.
     caches: str | None = None
+    #: Number of the program's references after which the recording ends; None for no limit.
     max: int | None = None
     labels: tuple[str, ...] = ()
     label_pipe: Path | None = None

@@ -19,7 +19,8 @@ MEANINGS = {"time": "t_s", "app": "app", "category": "category", "foreground": "
 LONGEST_S = 300.0
 #: Times are below this, in seconds: the year 5138. A clock of milliseconds since 1970 is above it.
 END_S = 1e11
-#: Columns that are added to those of the file: seconds, and the number of the line.
+#: Columns that are added to those of the file: the launch's time in seconds, and the number of its
+#: line.
 AT, LINE = "\0at", "\0line"
 
 
@@ -69,15 +70,15 @@ def convert(source: Path, target: Path, columns: dict[str, str], first: int | No
     until_next = (pl.col(AT).shift(-1) - pl.col(AT)).fill_null(LONGEST_S).clip(0, LONGEST_S)
     given = pl.col(columns["foreground"]).cast(pl.Float64, strict=False) if columns["foreground"] in table.columns else pl.lit(None)
     category = pl.col(columns["category"]).str.replace_all(",", " ") if columns["category"] in table.columns else pl.lit("")
-    list_of = table.select(
+    launches = table.select(
         seq=pl.int_range(pl.len()),
         t_s=(pl.col(AT) - pl.col(AT).first()).round(3),
         app=pl.col(columns["app"]),
         category=category.fill_null(""),
         fg_s=given.fill_null(until_next).clip(0).round(3),
     )
-    list_of.write_csv(target, quote_style="never", float_precision=3)
-    return list_of.height
+    launches.write_csv(target, quote_style="never", float_precision=3)
+    return launches.height
 
 
 def _seconds(values: pl.Series) -> pl.Series:

@@ -187,7 +187,8 @@ class Heap(BaseModel):
 
 
 class Services(BaseModel):
-    """Services of apps and native daemons. `limits.services` is the number of apps whose service keeps its score."""
+    """Services of apps and native daemons. `limits.services` is the number of apps that have the `oom_score_adj` of a service in the
+    background, so that they never become cached apps."""
 
     model_config = ConfigDict(extra="forbid", validate_by_name=True)
 
@@ -440,7 +441,7 @@ class KernelSettings(BaseModel):
     """How storage schedules reads and writes."""
     kswapd_core: KswapdCore = Field(default="own")
     little_power: float = Field(default=0.051)
-    """Power of a little core that works relative to that of the app's. The default is that of a Pixel 6 at full clock, from the same
+    """Power of a busy little core, relative to that of the app's core. The default is that of a Pixel 6 at full clock, from the same
     file: coefficient times frequency times the square of the voltage, 70 x 1803 MHz x 0.90625 V squared against 650 x 2802 MHz x
     1.05625 V squared."""
     little_speed: float = Field(default=0.157)
@@ -784,7 +785,9 @@ class Host(BaseModel):
     processor: str = Field(default="")
     processors: int = Field(default=0, ge=0)
     target: str = Field(default="")
+    """`local`, or the other machine: `ssh:HOST` or `adb:SERIAL`."""
     user: str = Field(default="")
+    """The user that ran the apps."""
 
 
 class TraceFacts(BaseModel):
@@ -796,6 +799,7 @@ class TraceFacts(BaseModel):
     """Distinct pages that are referenced."""
     page_bytes: int = Field(default=0, ge=0)
     raw_references: int | None = Field(default=None, ge=0)
+    """References of the program before any filter; null if the trace does not say."""
     references: int = Field(default=0, ge=0)
     valid_from_frames: int = Field(default=0, ge=0)
     """The smallest number of frames for which a replay of the filtered trace is valid; 0 for no limit."""
@@ -811,7 +815,7 @@ class Input(BaseModel):
     kind: str = Field(default="")
     """`trace`, `launches`, `apps`, `app`, `device`, `policy` or `kernel`."""
     name: str = Field(default="")
-    """The name of the input: that within a trace, otherwise the file's name."""
+    """The name of the input: for a trace the name that it contains, otherwise the file's name."""
     path: str = Field(default="")
     trace: TraceFacts | None = Field(default=None)
     """Properties of a page trace; null for other inputs."""

@@ -17,7 +17,8 @@ from typing import Any, Protocol
 
 from swaplab._core import Pages
 
-#: Stands for a file in the key of a class that was given as an object: known to this process only.
+#: In the key of a policy that was given as a class object, this stands where other keys have the
+#: file. Only this process knows such a policy.
 HERE = "python"
 
 _given: dict[str, type] = {}

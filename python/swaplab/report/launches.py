@@ -18,7 +18,8 @@ from swaplab.report.page import Cell, Table
 from swaplab.report.theme import color
 
 TIMES = {"cold_ms": "cold start", "resume_ms": "resume", "delay_ms": "all launches"}
-#: Classes of user-perceived launch times, best first (Tolia et al. 2006, as A2S uses them).
+#: Classes of user-perceived launch times, best first (Tolia et al. 2006, as A2S uses them), with
+#: the roles of their colors in `theme.py`.
 FEELINGS = {"crisp": "better", "noticeable": "swap-read", "annoying": "file-read", "unacceptable": "line-1", "unusable": "line-4"}
 BYTES = {
     "swap_in_bytes": "swapped in",

@@ -54,7 +54,9 @@ def verdict_text(comparison: WorldComparison) -> str:
 
 
 def goal_line(goal: Goal) -> str:
-    """Describe how many figures of one kind are within the goal."""
+    """Describe how many figures of one kind are within the goal. Idle ones (see `Pair`) are counted
+    separately.
+    """
     within = plural(goal.within, "kill") if goal.is_count else f"{100 * goal.within:g} %"
     none = f"{goal.idle} with none in either world, whose agreement is no evidence"
     if not goal.pairs:

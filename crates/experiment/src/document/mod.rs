@@ -59,7 +59,7 @@ pub struct WorldResult {
 #[serde(deny_unknown_fields, default)]
 pub struct Input {
     pub path: String,
-    /// The name of the input: that within a trace, otherwise the file's name.
+    /// The name of the input: for a trace the name that it contains, otherwise the file's name.
     pub name: String,
     /// `trace`, `launches`, `apps`, `app`, `device`, `policy` or `kernel`.
     pub kind: String,
@@ -78,6 +78,7 @@ pub struct TraceFacts {
     /// Distinct pages that are referenced.
     pub footprint_pages: u64,
     pub page_bytes: u64,
+    /// References of the program before any filter; null if the trace does not say.
     pub raw_references: Option<u64>,
     /// The smallest number of frames for which a replay of the filtered trace is valid; 0 for no
     /// limit.
@@ -96,7 +97,9 @@ pub struct Host {
     pub disk: Option<String>,
     /// Pages per second of that disk by operation and queue depth, measured by calibration.
     pub disk_rates: Vec<DiskRate>,
+    /// `local`, or the other machine: `ssh:HOST` or `adb:SERIAL`.
     pub target: String,
+    /// The user that ran the apps.
     pub user: String,
     /// Other properties, such as versions of QEMU and of the guest's kernel.
     pub facts: BTreeMap<String, String>,

@@ -18,7 +18,7 @@ pub struct Numbers {
 impl Numbers {
     /// A map for at most `limit` pages at a time.
     pub fn new(limit: u32) -> rustix::io::Result<Numbers> {
-        // SAFETY: zero is a u32.
+        // SAFETY: four zero bytes are a valid u32.
         Ok(Numbers { of: unsafe { Sparse::new(PAGES) }?, page_of: Vec::new(), free: Vec::new(), limit })
     }
 

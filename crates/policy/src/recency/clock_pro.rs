@@ -39,7 +39,7 @@ pub struct ClockProPolicy {
     cold_target: usize,
     hot: usize,
     /// Number of ghost entries: pages on the clock that are not resident.
-    names: usize,
+    ghosts: usize,
     scanned: u64,
 }
 
@@ -60,7 +60,7 @@ impl Describe for ClockProPolicy {
             frames: setup.frames,
             cold_target: 1,
             hot: 0,
-            names: 0,
+            ghosts: 0,
             scanned: 0,
         })
     }
@@ -83,7 +83,8 @@ impl ClockProPolicy {
         self.links.remove(CLOCK, page);
     }
 
-    fn lift(&mut self, page: PageId) {
+    /// Move a page to the front of the clock, where new pages enter.
+    fn move_to_front(&mut self, page: PageId) {
         self.remove(page);
         self.links.push_front(CLOCK, page);
     }
@@ -98,7 +99,7 @@ impl ClockProPolicy {
         *state &= !ON_TEST;
         self.cold_target = (self.cold_target - 1).max(1);
         if *state & RESIDENT == 0 {
-            self.names -= 1;
+            self.ghosts -= 1;
             self.remove(page);
         }
     }
@@ -130,8 +131,8 @@ impl ClockProPolicy {
     /// Advance HAND_test until there are at most as many ghost entries as frames. It ends test
     /// periods.
     fn end_tests(&mut self) {
-        while self.names > self.frames {
-            let page = self.next(TEST).expect("names are on the clock");
+        while self.ghosts > self.frames {
+            let page = self.next(TEST).expect("ghost entries are on the clock");
             if self.state[page as usize] & HOT == 0 {
                 self.end_test(page);
             }
@@ -147,7 +148,7 @@ impl Policy for ClockProPolicy {
 
     fn miss(&mut self, page: PageId, _: Op, _: &PageView) {
         if self.state[page as usize] & ON_TEST != 0 {
-            self.names -= 1;
+            self.ghosts -= 1;
             self.remove(page);
             self.state[page as usize] = RECALLED;
             self.passed_test();
@@ -164,7 +165,7 @@ impl Policy for ClockProPolicy {
             if *state & REFERENCED == 0 {
                 *state &= !RESIDENT;
                 if *state & ON_TEST != 0 {
-                    self.names += 1;
+                    self.ghosts += 1;
                 } else {
                     self.remove(page);
                 }
@@ -179,7 +180,7 @@ impl Policy for ClockProPolicy {
             } else {
                 *state |= ON_TEST;
             }
-            self.lift(page);
+            self.move_to_front(page);
             self.cool_down();
         }
     }
@@ -197,7 +198,7 @@ impl Policy for ClockProPolicy {
         let state = std::mem::take(&mut self.state[page as usize]);
         if self.links.contains(page) {
             self.hot -= usize::from(state & HOT != 0);
-            self.names -= usize::from(state & RESIDENT == 0);
+            self.ghosts -= usize::from(state & RESIDENT == 0);
             self.remove(page);
         }
     }
@@ -214,7 +215,7 @@ impl Policy for ClockProPolicy {
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
-        vec![("hot", self.hot as f64), ("cold_target", self.cold_target as f64), ("names", self.names as f64)]
+        vec![("hot", self.hot as f64), ("cold_target", self.cold_target as f64), ("names", self.ghosts as f64)]
     }
 
     fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
@@ -222,9 +223,9 @@ impl Policy for ClockProPolicy {
         let is = |page: PageId, bits: u8| self.state[page as usize] & bits == bits;
         crate::check_residency(pages, self.links.iter(CLOCK).filter(|p| is(*p, RESIDENT)))?;
         let hot = self.links.iter(CLOCK).filter(|p| is(*p, HOT)).count();
-        let names = self.links.iter(CLOCK).filter(|p| !is(*p, RESIDENT)).count();
-        if (hot, names) != (self.hot, self.names) || hot > self.frames - self.cold_target || names > self.frames {
-            return Err(format!("{hot} hot pages and {names} ghost entries, but the counters are {} and {}", self.hot, self.names));
+        let ghosts = self.links.iter(CLOCK).filter(|p| !is(*p, RESIDENT)).count();
+        if (hot, ghosts) != (self.hot, self.ghosts) || hot > self.frames - self.cold_target || ghosts > self.frames {
+            return Err(format!("{hot} hot pages and {ghosts} ghost entries, but the counters are {} and {}", self.hot, self.ghosts));
         }
         if let Some(page) = self.links.iter(CLOCK).find(|p| is(*p, HOT | ON_TEST) || !(is(*p, RESIDENT) || is(*p, ON_TEST))) {
             return Err(format!("page {page} in state {:#x}", self.state[page as usize]));

@@ -46,8 +46,8 @@ pub struct PointSpec {
     pub subject: Subject,
     pub memory: Memory,
     pub swap: Option<SwapSpec>,
-    /// Costs of a page of a file, and of swap if there is no scheme. Policies that weigh costs are
-    /// given them.
+    /// Costs of moving a page. Policies that weigh costs are given them. With a scheme, the swap
+    /// costs are those of its medium, but the times of the result are those of its transfers.
     pub costs: Costs,
     pub first_touch: FirstTouch,
     pub delivery: Delivery,
@@ -71,9 +71,10 @@ pub struct Outcome {
 }
 
 struct Point {
-    /// The policy's spec.
+    /// The policy's spec, as the place of errors.
     name: String,
     costs: Costs,
+    /// Whether the point has a swap scheme.
     swaps: bool,
     frames: u64,
     policy: AnyPolicy,
@@ -99,7 +100,7 @@ pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: P
         false => None,
     };
     let mut points = policies.map(|(spec, policy)| Point::new(trace, spec, policy, &table.classes, &future)).collect::<Result<Vec<_>>>()?;
-    // one task reads the next block
+    // One task more than there are points: it reads the next block.
     let pool = crate::threads::pool(options.jobs, points.len() + 1)?;
     let mut resolver = Resolver::new(table, options.mapping);
     let mut read = |number: usize, block: &mut Block, out: &mut Resolved| -> Result<()> {

@@ -1,8 +1,8 @@
 //! What: the same apps in the same order, in rounds, each for the same time.
 //! Why: the protocol of DR.Swap and SwapBench: five apps of a category, a minute each, three
 //! rounds. In the first round apps start, later ones switch to them.
-//! Source: DR.Swap (Zhong et al. 2016), Section V-B; docs/papers/swapbench.md takes the same
-//! protocol for SwapBench, whose text on it is cut.
+//! Source: DR.Swap (Zhong et al. 2016), Section V-B. For SwapBench the same protocol is assumed,
+//! because our copy of its text breaks off there (docs/papers/swapbench.md).
 //! Deviations: none; the home screen between two apps is an option, DR.Swap switches directly.
 //! Weakness: no randomness and no locality: the worst order for LRU when the apps do not all fit.
 

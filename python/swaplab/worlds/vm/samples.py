@@ -13,8 +13,9 @@ from swaplab.worlds.vm.guest import Outcome
 def recording(outcome: Outcome, foreground_ns: int, gips: float) -> str:
     """Build the text of the recording; empty if no samples were requested.
 
-    An app stays in the foreground for `foreground_ns` of the guest's time after its answer. The
-    recording's times are for a core of `gips` GIPS.
+    After an app has answered that it is ready, it stays in the foreground for `foreground_ns` of
+    the guest's time. The guest's clock counts instructions as nanoseconds; the recording has the
+    times, in seconds, of a core that executes `gips` billions of instructions per second.
     """
     if not outcome.samples:
         return ""

@@ -22,6 +22,7 @@ use settings::{Settings, NOBODY};
 use swaplab_vocab::spec::Place;
 use swaplab_vocab::{Entry, Kind, Parameter, Params, Result};
 
+/// The upper bound of a property for which AOSP gives none.
 const ANY: u64 = u32::MAX as u64;
 const fn number(name: &'static str, high: u64, default: &'static str, meaning: &'static str) -> Parameter {
     Parameter::new(name, Kind::Integer { low: 0, high }, default, meaning)
@@ -137,7 +138,7 @@ impl Rule for Lmkd {
         self.settings = self.settings.by_level(self.settings.group_level_kb(limit_kb));
     }
 
-    /// Without swap it wants little free memory and few file pages, each below the level.
+    /// Without swap the replacement kills when free memory and file pages are each below the level.
     fn in_model_of_group(&mut self, limit_kb: u64, kept_kb: u64, swaps: bool) -> Option<Box<dyn Rule>> {
         let level = self.settings.group_level_kb(limit_kb);
         if !swaps {

@@ -8,8 +8,8 @@ pub const ANON: usize = Backing::Swap as usize;
 pub const FILE: usize = Backing::File as usize;
 
 const TIERS: usize = 4;
-/// Fewer refaults than this are not significant: the kernel's `MIN_LRU_BATCH`, a machine word of
-/// pages.
+/// Fewer refaults than this are not significant: the kernel's `MIN_LRU_BATCH`, the number of bits
+/// of a machine word.
 const FEW: f64 = 64.0;
 
 #[derive(Clone, Copy, Default)]
@@ -51,7 +51,7 @@ impl Tiers {
         (uses.max(1).next_power_of_two().ilog2() as usize).min(self.count - 1)
     }
 
-    /// Count an evicted or protected page in the total of its tier.
+    /// Count a page that was evicted, or was protected instead, in the total of its tier.
     pub fn handled(&mut self, kind: usize, tier: usize) {
         self.tally[kind][tier].total[0] += 1.0;
     }

@@ -35,16 +35,16 @@ enum Queued {
 
 #[derive(Clone, Copy, Debug)]
 struct Entity {
-    /// Processor time that the task had, shifted at wake-ups.
+    /// Processor time that the task had, in ns, shifted at wake-ups.
     vruntime: i64,
     /// The value of `vruntime` at which its slice ends.
     deadline: i64,
     queued: Queued,
-    /// Half of the processor time by which it was behind the other task when it fell asleep.
+    /// Half of the processor time by which it was behind the other task when it fell asleep, in ns.
     lag: i64,
 }
 
-/// The processor, which the running task has at the begin.
+/// The processor, which the running task has at the beginning.
 pub struct Turns {
     tasks: [Entity; 2],
     current: Task,
@@ -70,7 +70,7 @@ impl Turns {
     /// The clock ticks: the current task gives way if its slice has ended and the other one is
     /// chosen.
     pub fn tick(&mut self) {
-        if self.ends_slice() {
+        if self.renew_ended_slice() {
             self.choose();
         }
     }
@@ -79,44 +79,44 @@ impl Turns {
     pub fn wake(&mut self, task: Task) -> bool {
         let other = self.tasks[other(task) as usize];
         if other.queued == Queued::No {
-            let of = &mut self.tasks[task as usize];
-            of.vruntime = of.vruntime.max(other.vruntime);
-            (of.deadline, of.queued) = (of.vruntime + SLICE_NS, Queued::Yes);
+            let entity = &mut self.tasks[task as usize];
+            entity.vruntime = entity.vruntime.max(other.vruntime);
+            (entity.deadline, entity.queued) = (entity.vruntime + SLICE_NS, Queued::Yes);
             (self.current, self.protected) = (task, true);
             return true;
         }
-        self.ends_slice();
-        let of = &mut self.tasks[task as usize];
-        let lag = match of.queued {
-            Queued::No => Some(of.lag),
+        self.renew_ended_slice();
+        let entity = &mut self.tasks[task as usize];
+        let lag = match entity.queued {
+            Queued::No => Some(entity.lag),
             // If it still had too much, it competes on; otherwise it is owed nothing.
-            _ => (of.vruntime < other.vruntime).then_some(0),
+            _ => (entity.vruntime < other.vruntime).then_some(0),
         };
         if let Some(lag) = lag {
-            of.vruntime = other.vruntime - 2 * lag;
-            of.deadline = of.vruntime + SLICE_NS;
+            entity.vruntime = other.vruntime - 2 * lag;
+            entity.deadline = entity.vruntime + SLICE_NS;
         }
-        of.queued = Queued::Yes;
+        entity.queued = Queued::Yes;
         self.choose();
         self.current == task
     }
 
     /// The current task falls asleep. The other one gets the processor if it competes.
     pub fn sleep(&mut self) {
-        self.ends_slice();
+        self.renew_ended_slice();
         let task = self.current;
         let other_task = other(task);
         let rival = self.tasks[other_task as usize];
-        let of = &mut self.tasks[task as usize];
-        let owed = rival.vruntime - of.vruntime;
-        (of.queued, of.lag) = match rival.queued {
+        let entity = &mut self.tasks[task as usize];
+        let owed = rival.vruntime - entity.vruntime;
+        (entity.queued, entity.lag) = match rival.queued {
             Queued::No => (Queued::No, 0),
             _ if owed < 0 => (Queued::Delayed, 0),
             _ => (Queued::No, (owed / 2).min(LAG_LIMIT_NS)),
         };
         if rival.queued == Queued::Delayed {
-            let of = &mut self.tasks[other_task as usize];
-            (of.queued, of.lag) = (Queued::No, 0);
+            let entity = &mut self.tasks[other_task as usize];
+            (entity.queued, entity.lag) = (Queued::No, 0);
         }
         self.give(other_task);
     }
@@ -127,11 +127,11 @@ impl Turns {
     }
 
     /// Begin the next slice of the current task if its slice has ended. Returns whether it had.
-    fn ends_slice(&mut self) -> bool {
-        let of = &mut self.tasks[self.current as usize];
-        let ends = of.vruntime >= of.deadline;
+    fn renew_ended_slice(&mut self) -> bool {
+        let entity = &mut self.tasks[self.current as usize];
+        let ends = entity.vruntime >= entity.deadline;
         if ends {
-            of.deadline = of.vruntime + SLICE_NS;
+            entity.deadline = entity.vruntime + SLICE_NS;
             self.protected = false;
         }
         ends
@@ -140,14 +140,14 @@ impl Turns {
     /// Choose the task that has the processor from now on.
     fn choose(&mut self) {
         let task = other(self.current);
-        let (of, current) = (self.tasks[task as usize], self.tasks[self.current as usize]);
-        let stays = current.vruntime <= of.vruntime && (self.protected || current.deadline < of.deadline);
-        if of.queued == Queued::No || of.vruntime > current.vruntime || stays {
+        let (entity, current) = (self.tasks[task as usize], self.tasks[self.current as usize]);
+        let stays = current.vruntime <= entity.vruntime && (self.protected || current.deadline < entity.deadline);
+        if entity.queued == Queued::No || entity.vruntime > current.vruntime || stays {
             return;
         }
-        if of.queued == Queued::Delayed {
-            let of = &mut self.tasks[task as usize];
-            (of.queued, of.lag) = (Queued::No, 0);
+        if entity.queued == Queued::Delayed {
+            let entity = &mut self.tasks[task as usize];
+            (entity.queued, entity.lag) = (Queued::No, 0);
             return;
         }
         self.give(task);
