@@ -1,5 +1,6 @@
 //! The census: which managed pages are in DRAM. The page table, scanned range by range, is the
-//! pager's only source. A page that was out and is in DRAM again has been written (the kernel
+//! pager's only source; memory that it has seen in DRAM and that cannot have left is not scanned
+//! again each time. A page that was out and is in DRAM again has been written (the kernel
 //! copied it). A page that is mapped from the NVM file has been read in place. A page that the
 //! policy does not know is new.
 
@@ -7,18 +8,18 @@ use crate::kernel::pagemap::{PageMap, Run, Where};
 use crate::kernel::sparse::Sparse;
 use crate::kernel::PAGE;
 use crate::record::EventKind;
-use crate::spans::{addresses, Span};
+use crate::spans::{addresses, PageRange, Span};
 use crate::stats::{add, set};
 use crate::world::bit::*;
 use crate::world::World;
-use crate::PAGES;
+use crate::{CHUNK, PAGES};
 use rustix::io::Result;
 use std::sync::atomic::Ordering;
 
 /// Buffers that each census reuses, so that a census does not allocate in the steady state.
 pub struct Census {
     map: PageMap,
-    pieces: Vec<(crate::spans::PageRange, Span)>,
+    pieces: Vec<(PageRange, Span)>,
     /// Pages that are new in DRAM, each with whether its arrival is already in the record.
     arrivals: Vec<(usize, bool)>,
     /// Pages that are newly read in place.
@@ -38,8 +39,8 @@ impl Census {
     /// victims: enough to leave `kept_free` frames free beyond its reserve. Returns the number of
     /// pages in DRAM.
     ///
-    /// Pages read in place are counted only with `all` and in every eighth census, as they
-    /// outnumber the pages in DRAM.
+    /// Pages read in place are counted only with `all` and in every [`FULL`]th census, as they
+    /// outnumber the pages in DRAM. Settled memory is scanned only then, too.
     pub fn take(&mut self, world: &mut World, all: bool, kept_free: usize, victims: &mut Vec<usize>) -> Result<usize> {
         let Census { map, pieces, arrivals, reads, turn, stamp } = self;
         *turn = turn.wrapping_add(1);
@@ -47,52 +48,29 @@ impl Census {
         pieces.extend(world.spans.all().filter(|(_, s)| s.counts()));
         arrivals.clear();
         reads.clear();
-        let (mut dram, mut stuck, mut known, mut copied) = (0, 0, 0, 0);
+        let mut counts = Counts::default();
         for (piece, span) in pieces.iter() {
-            let (bytes, may_leave) = (addresses(piece), span.evictable());
-            let state = &mut world.state;
-            let show = |run: Run| {
-                let pages = run.pages();
-                match run.place() {
-                    Where::Dram => {
-                        dram += pages.len();
-                        for page in pages {
-                            let s = &mut state[page];
-                            copied += (*s & OUT != 0) as usize;
-                            let recorded = *s & SEEN != 0 && *s & OUT == 0;
-                            *s &= !(OUT | SEEN);
-                            stamp[page] = *turn;
-                            match *s {
-                                _ if !may_leave => stuck += 1,
-                                s if s & KNOWN != 0 => known += 1,
-                                _ => arrivals.push((page, recorded)),
-                            }
-                        }
-                    }
-                    Where::File => {
-                        for page in pages {
-                            let new = state[page] & (OUT | SEEN) == OUT;
-                            if new {
-                                state[page] |= SEEN;
-                                reads.push(page);
-                            }
-                        }
-                    }
-                    Where::Zero | Where::Swapped => (),
-                }
-            };
-            if all || *turn % 8 == 0 {
-                map.scan(bytes, show)?;
-            } else {
-                map.scan_dram(bytes, show)?;
+            let may_leave = span.evictable();
+            let mut scan = Scan { state: &mut world.state, stamp, turn: *turn, may_leave, arrivals, reads, counts: &mut counts };
+            if all || *turn % FULL == 0 {
+                map.scan(addresses(piece), |run| scan.see(run))?;
+                continue;
+            }
+            let mut page = piece.start;
+            while page < piece.end {
+                let settled = scan.next_settled(page..piece.end);
+                map.scan_dram(addresses(&(page..settled.start)), |run| scan.see(run))?;
+                scan.skip(settled.clone());
+                page = settled.end;
             }
         }
-        add(&world.stats.copied_pages, copied);
+        add(&world.stats.copied_pages, counts.copied);
         add(&world.stats.direct_reads, reads.len());
         reads.iter().for_each(|page| world.note(EventKind::Read, *page..*page + 1));
-        if known != world.frames().resident_count() {
+        if counts.known != world.frames().resident_count() {
             forget_absent(world, pieces, stamp, *turn);
         }
+        let stuck = counts.stuck;
         for (page, recorded) in arrivals.iter() {
             if !recorded {
                 world.note(EventKind::Write, *page..*page + 1);
@@ -104,16 +82,103 @@ impl Census {
         for page in victims.iter() {
             world.state[*page] &= !KNOWN;
         }
-        set(&world.stats.dram_bytes, dram * PAGE);
+        set(&world.stats.dram_bytes, counts.dram * PAGE);
         set(&world.stats.stuck_bytes, stuck * PAGE);
-        world.stats.dram_peak_bytes.fetch_max((dram * PAGE) as u64, Ordering::Relaxed);
-        Ok(dram)
+        world.stats.dram_peak_bytes.fetch_max((counts.dram * PAGE) as u64, Ordering::Relaxed);
+        Ok(counts.dram)
     }
 }
 
+/// Numbers of pages that a census has seen in DRAM: all of them, those that may not leave, those
+/// that the policy knows, and those that the kernel has copied since their eviction.
+#[derive(Default)]
+struct Counts {
+    dram: usize,
+    stuck: usize,
+    known: usize,
+    copied: usize,
+}
+
+/// The scan of one piece of managed memory.
+struct Scan<'a> {
+    state: &'a mut Sparse<u8>,
+    stamp: &'a mut Sparse<u8>,
+    turn: u8,
+    may_leave: bool,
+    arrivals: &'a mut Vec<(usize, bool)>,
+    reads: &'a mut Vec<usize>,
+    counts: &'a mut Counts,
+}
+
+impl Scan<'_> {
+    /// Note a run of pages of the page table.
+    fn see(&mut self, run: Run) {
+        match run.place() {
+            Where::Dram => {
+                self.counts.dram += run.pages().len();
+                for page in run.pages() {
+                    let s = &mut self.state[page];
+                    self.counts.copied += (*s & OUT != 0) as usize;
+                    let recorded = *s & SEEN != 0 && *s & OUT == 0;
+                    *s &= !(OUT | SEEN);
+                    self.stamp[page] = self.turn;
+                    match *s {
+                        _ if !self.may_leave => self.counts.stuck += 1,
+                        s if s & KNOWN != 0 => self.counts.known += 1,
+                        _ => self.arrivals.push((page, recorded)),
+                    }
+                }
+            }
+            Where::File => {
+                for page in run.pages() {
+                    let s = &mut self.state[page];
+                    if *s & (OUT | SEEN) == OUT {
+                        *s |= SEEN;
+                        self.reads.push(page);
+                    }
+                }
+            }
+            Where::Zero | Where::Swapped => (),
+        }
+    }
+
+    /// The first settled pages of `range`, if there are enough of them that a scan of the others is
+    /// worth its call; otherwise the empty range at its end.
+    fn next_settled(&self, range: PageRange) -> PageRange {
+        let mut page = range.start;
+        while self.may_leave && page < range.end {
+            page += self.state.leading(page..range.end, |s| !is_settled(s));
+            let pages = self.state.leading(page..range.end, is_settled);
+            if pages >= CHUNK {
+                return page..page + pages;
+            }
+            page += pages;
+        }
+        range.end..range.end
+    }
+
+    /// Count settled pages without a look at the page table.
+    fn skip(&mut self, settled: PageRange) {
+        self.counts.dram += settled.len();
+        self.counts.known += settled.len();
+        self.stamp.change(settled, |stamp| *stamp = self.turn);
+    }
+}
+
+/// Whether a page is plain anonymous memory that a census has seen in DRAM. It stays there until
+/// the pager evicts it or the program drops it, which the pager is told. A program's own system
+/// calls, of which the pager is not told, and the kernel's swap are found by every [`FULL`]th
+/// census.
+fn is_settled(state: u8) -> bool {
+    state & (KNOWN | PAGED | OUT | SEEN | FROZEN) == KNOWN
+}
+
+/// One census of so many scans all memory.
+const FULL: u8 = 8;
+
 /// Make the policy forget the pages that this census did not see: they were dropped by a system
 /// call that was not intercepted, or swapped out by the kernel.
-fn forget_absent(world: &mut World, pieces: &[(crate::spans::PageRange, Span)], stamp: &Sparse<u8>, turn: u8) {
+fn forget_absent(world: &mut World, pieces: &[(PageRange, Span)], stamp: &Sparse<u8>, turn: u8) {
     for (piece, _) in pieces {
         let written: Vec<_> = world.state.written(piece.clone()).collect();
         for page in written.into_iter().flatten() {
@@ -121,5 +186,46 @@ fn forget_absent(world: &mut World, pieces: &[(crate::spans::PageRange, Span)], 
                 world.forget(page..page + 1);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scan_of<T>(states: &[(PageRange, u8)], may_leave: bool, test: impl FnOnce(&mut Scan) -> T) -> T {
+        // SAFETY: zero is a u8.
+        let (mut state, mut stamp) = unsafe { (Sparse::new(PAGES).unwrap(), Sparse::new(PAGES).unwrap()) };
+        for (pages, bits) in states {
+            state.change(pages.clone(), |state: &mut u8| *state = *bits);
+        }
+        let (mut arrivals, mut reads, mut counts) = (Vec::new(), Vec::new(), Counts::default());
+        let (arrivals, reads, counts) = (&mut arrivals, &mut reads, &mut counts);
+        test(&mut Scan { state: &mut state, stamp: &mut stamp, turn: 3, may_leave, arrivals, reads, counts })
+    }
+
+    #[test]
+    fn only_long_runs_of_known_plain_pages_are_settled() {
+        let states = [
+            (0..CHUNK, PAGED | OUT),
+            (CHUNK..2 * CHUNK, KNOWN | PAGED),
+            (2 * CHUNK..3 * CHUNK + 1, KNOWN | REMEMBERED),
+            (3 * CHUNK + 1..4 * CHUNK, KNOWN),
+            (4 * CHUNK..4 * CHUNK + 1, 0),
+            (4 * CHUNK + 1..5 * CHUNK, KNOWN), // one page less than a chunk
+            (5 * CHUNK..6 * CHUNK, KNOWN | FROZEN),
+        ];
+        scan_of(&states, true, |scan| {
+            assert_eq!(scan.next_settled(0..7 * CHUNK), 2 * CHUNK..4 * CHUNK);
+            assert_eq!(scan.next_settled(4 * CHUNK..7 * CHUNK), 7 * CHUNK..7 * CHUNK);
+            scan.skip(2 * CHUNK..4 * CHUNK);
+            assert_eq!((scan.counts.dram, scan.counts.known, scan.counts.stuck), (2 * CHUNK, 2 * CHUNK, 0));
+            assert_eq!((scan.stamp[2 * CHUNK], scan.stamp[4 * CHUNK - 1], scan.stamp[4 * CHUNK]), (3, 3, 0));
+        });
+    }
+
+    #[test]
+    fn memory_that_may_not_leave_is_never_settled() {
+        scan_of(&[(0..CHUNK, KNOWN)], false, |scan| assert_eq!(scan.next_settled(0..2 * CHUNK), 2 * CHUNK..2 * CHUNK));
     }
 }
