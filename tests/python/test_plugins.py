@@ -235,6 +235,26 @@ def test_the_python_api_takes_a_class_and_a_key(small: Path) -> None:
     assert faults[f"{PYTHON}:Mine"] == faults["lru"] != faults[next(key for key in faults if key.endswith("Newest"))]
 
 
+@pytest.mark.parametrize(("text", "newest"), [("on", True), ("true", True), ("1", True), ("off", False), ("No", False)])
+def test_a_parameter_of_a_class_is_switched_on_and_off(small: Path, tmp_path: Path, text: str, newest: bool) -> None:
+    file = tmp_path / "either.py"
+    file.write_text(
+        "class Either:\n"
+        "    def __init__(self, setup, *, newest=False): self.newest, self.pages = newest, {}\n"
+        "    def referenced(self, pages, ops):\n"
+        "        for page in pages: self.pages.setdefault(page)\n"
+        "    def reclaim(self, incoming, pages):\n"
+        "        page = next(reversed(self.pages)) if self.newest else next(iter(self.pages))\n"
+        "        del self.pages[page]\n"
+        "        return page\n"
+        "    def forget(self, pages): pass\n"
+    )
+    trace = sl.Trace.open(small)
+    one, fifo = trace.replay([f"{file}:Either:newest={text}", "fifo"], "50%").rows()["paging.faults"]
+    assert (one != fifo) is newest
+    assert "expected on or off" in refusal("replay", small, "--policy", f"{file}:Either:newest=maybe", "--memory", "50%", cwd=tmp_path)
+
+
 def test_an_unusable_library_is_refused_by_name(in_c: Callable[..., Path], library: Path, small: Path, tmp_path: Path) -> None:
     def refusal_of(policy: object) -> str:
         return refusal("replay", small, "--policy", policy, "--memory", "50%", cwd=tmp_path)

@@ -290,6 +290,22 @@ def test_a_repeated_memory_size_counts_once(small: Path) -> None:
     assert len(rows("replay", small, "--memory", "5%,10%,5%")) == 2
 
 
+@pytest.mark.parametrize(
+    ("design", "change"),
+    [
+        (["--policy", "active-inactive"], "machine.kernel.swappiness=190"),
+        (["--policy", "lru", "--swap", "flash"], "machine.kernel.page_cluster=3"),
+        (["--policy", "lru", "--swap", "flash"], "machine.kernel.max_request=128KiB"),
+    ],
+)
+def test_a_setting_of_the_kernel_acts_where_the_design_has_its_parameter(design: list[str], change: str) -> None:
+    def rows(*more: str) -> object:
+        return [row["time"] for row in here("replay", "djpeg", *design, "--memory", "10%", *more, "--json").document["rows"]]
+
+    assert rows("--set", change) != rows()
+    here("replay", "djpeg", "--policy", "lru", "--swap", "zram", "--memory", "10%", "--set", change).refuses("has no effect in replay")
+
+
 def test_more_memory_than_the_footprint_is_a_warning(small: Path) -> None:
     """A replay with more memory than the footprint runs, and warns that memory was never tight."""
     found = here("replay", small, "--policy", "lru", "--memory", "999p", "--json").document

@@ -22,7 +22,7 @@ const TEMPLATES: u64 = 16;
 
 /// A generator of the content of an app's pages.
 pub enum Content {
-    /// Pages filled with one word, for which zram and zswap need no space in their pool.
+    /// Pages filled with one word, for which zram needs no space in its pool.
     Same,
     Templates(Vec<[u64; WORDS]>),
 }

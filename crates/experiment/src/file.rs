@@ -70,11 +70,11 @@ impl Experiment {
     fn refuse_unread<'a>(&self, place: &str, set: impl Iterator<Item = &'a str>) -> Result<()> {
         let worlds = self.worlds()?;
         for key in set {
-            refuse_unread(place, key, &worlds)?;
+            refuse_unread(place, key, self, &worlds)?;
         }
         let varied = self.vary.iter().flat_map(|vary| vary.keys.keys().chain(vary.list.iter().flat_map(|point| point.keys())));
         for key in varied {
-            refuse_unread(&format!("{place}: vary"), key, &worlds)?;
+            refuse_unread(&format!("{place}: vary"), key, self, &worlds)?;
         }
         Ok(())
     }

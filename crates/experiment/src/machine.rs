@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use swaplab_policy::POLICIES;
 use swaplab_swap::SCHEMES;
-use swaplab_vocab::{unknown_key, Parameter, Result, Spec};
+use swaplab_vocab::{unknown_key, Parameter, Registry, Result, Spec};
 
 /// The machine that designs run on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -186,21 +186,47 @@ impl Machine {
     /// The policy of `design` in a simulated world: `system` is the model of this kernel.
     /// `kernel.swappiness` applies if the design does not give the policy's parameter.
     pub fn policy_of(&self, design: &Design) -> Spec {
-        let written = design.policy();
-        let policy = if written.key == SYSTEM { &self.kernel.policy } else { written };
-        let parameters = POLICIES.entry(&policy.key).map_or(&[][..], |entry| entry.parameters);
-        with_setting(policy, parameters, "swappiness", self.kernel.swappiness)
+        let policy = self.written_policy(design);
+        with_setting(policy, parameters_of(&POLICIES, policy), SWAPPINESS, self.kernel.swappiness)
+    }
+
+    fn written_policy<'a>(&'a self, design: &'a Design) -> &'a Spec {
+        let policy = design.policy();
+        if policy.key == SYSTEM {
+            &self.kernel.policy
+        } else {
+            policy
+        }
     }
 
     /// The scheme of `design`. `kernel.page_cluster` and `kernel.max_request` set its readahead and
     /// merging if the design does not.
     pub fn scheme_of(&self, design: &Design) -> Option<Spec> {
         let scheme = design.swap()?;
-        let parameters = SCHEMES.entry(&scheme.key).map_or(&[][..], |entry| entry.parameters);
-        let scheme = with_setting(scheme, parameters, "readahead", self.kernel.page_cluster.map(|power| 1 << power));
-        Some(with_setting(&scheme, parameters, "merge", self.request_pages()))
+        let parameters = parameters_of(&SCHEMES, scheme);
+        let scheme = with_setting(scheme, parameters, READAHEAD, self.kernel.page_cluster.map(|power| 1 << power));
+        Some(with_setting(&scheme, parameters, MERGE, self.request_pages()))
+    }
+
+    /// Whether the setting of the kernel with this key of an experiment sets a parameter of the
+    /// policy or scheme of `design`, which does not give it.
+    pub fn sets_parameter(&self, design: &Design, key: &str) -> bool {
+        let is_free = |spec: &Spec, parameters: &[Parameter], name| has(parameters, name) && !spec.values.contains_key(name);
+        let policy = self.written_policy(design);
+        let of_scheme = |name| design.swap().is_some_and(|scheme| is_free(scheme, parameters_of(&SCHEMES, scheme), name));
+        match key.strip_prefix("machine.kernel.") {
+            Some("swappiness") => is_free(policy, parameters_of(&POLICIES, policy), SWAPPINESS),
+            Some("page_cluster") => of_scheme(READAHEAD),
+            Some("max_request") => of_scheme(MERGE),
+            _ => false,
+        }
     }
 }
+
+/// Parameters of policies and schemes that a setting of the kernel sets.
+const SWAPPINESS: &str = "swappiness";
+const READAHEAD: &str = "readahead";
+const MERGE: &str = "merge";
 
 impl Machine {
     /// The maximum request in pages, if the machine gives one.
@@ -211,12 +237,20 @@ impl Machine {
     }
 }
 
+/// The parameters of an entry of a registry; none for a file's policy.
+fn parameters_of<I>(registry: &Registry<I>, spec: &Spec) -> &'static [Parameter] {
+    registry.entry(&spec.key).map_or(&[], |entry| entry.parameters)
+}
+
+fn has(parameters: &[Parameter], name: &str) -> bool {
+    parameters.iter().any(|parameter| parameter.name == name)
+}
+
 /// Set the parameter `name` of `spec` to the kernel's `value`, if `parameters` has it and `spec`
 /// does not give it.
 fn with_setting(spec: &Spec, parameters: &[Parameter], name: &str, value: Option<u64>) -> Spec {
-    let known = parameters.iter().any(|parameter| parameter.name == name);
     match value {
-        Some(value) if known && !spec.values.contains_key(name) => spec.clone().with(name, value as i64),
+        Some(value) if has(parameters, name) && !spec.values.contains_key(name) => spec.clone().with(name, value as i64),
         _ => spec.clone(),
     }
 }

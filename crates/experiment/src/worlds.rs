@@ -62,7 +62,7 @@ const READERS: [(&str, &[World]); 30] = [
     ("workload.apps", &[World::Phone, World::Memory, World::Kernel, World::Vm]),
     ("machine.kernel.swappiness", &[World::Phone, World::Kernel, World::Vm]),
     ("machine.kernel.read_ahead", &[World::Phone, World::Kernel, World::Vm]),
-    ("machine.kernel.page_cluster", &[World::Phone, World::Vm]),
+    ("machine.kernel.page_cluster", &[World::Phone, World::Kernel, World::Vm]),
     ("machine.kernel.policy", &[World::Replay, World::Phone, World::Vm]),
     ("machine.kernel.exit_ns", &[World::Phone]),
     ("machine.kernel.kswapd_core", &[World::Phone]),
@@ -86,11 +86,13 @@ const READERS: [(&str, &[World]); 30] = [
 ];
 
 /// Refuse a key that was set or is varied, but that no world of the run reads: it would have no
-/// effect.
-pub fn refuse_unread(place: &str, key: &str, worlds: &[World]) -> Result<()> {
+/// effect. A replay reads a setting of the kernel that sets a parameter of a design's policy or
+/// scheme.
+pub fn refuse_unread(place: &str, key: &str, experiment: &Experiment, worlds: &[World]) -> Result<()> {
     let begins = |start: &str| key.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
     let Some((_, readers)) = READERS.iter().find(|(start, _)| begins(start)) else { return Ok(()) };
-    if worlds.iter().any(|world| readers.contains(world)) {
+    let is_parameter = || experiment.design.iter().any(|design| experiment.machine.sets_parameter(design, key));
+    if worlds.iter().any(|world| readers.contains(world)) || (worlds.contains(&World::Replay) && is_parameter()) {
         return Ok(());
     }
     let names = |worlds: &[World]| worlds.iter().map(|world| world.name()).collect::<Vec<_>>().join(", ");

@@ -192,8 +192,9 @@ impl Slots {
         self.used -= 1;
         let cluster = slot / CLUSTER;
         self.taken[cluster] -= 1;
-        let filling = self.next.div_ceil(CLUSTER) == cluster + 1;
-        if self.taken[cluster] == 0 && !filling {
+        // The search goes on behind `next` only within a cluster.
+        let is_filled_now = self.next % CLUSTER != 0 && self.next / CLUSTER == cluster;
+        if self.taken[cluster] == 0 && !is_filled_now {
             self.empty.push_back(cluster as u32);
         }
         true

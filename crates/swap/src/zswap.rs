@@ -52,12 +52,14 @@ struct Zswap {
 }
 
 impl Zswap {
-    /// Write the oldest pages of a full pool to flash until the pool is no larger than the
-    /// acceptance threshold.
+    /// Write the oldest page of a full pool to flash, and further ones until the pool is no larger
+    /// than the acceptance threshold (`shrink_worker`).
     fn shrink(&mut self, slots: &Slots, out: &mut Transfers) {
-        while self.pool.store.pool_bytes() > self.accept {
-            let Some(slot) = self.pool.oldest(&ALL) else { return };
+        while let Some(slot) = self.pool.oldest(&ALL) {
             self.pool.write_back(slot, slots, out);
+            if self.pool.store.pool_bytes() <= self.accept {
+                return;
+            }
         }
     }
 }

@@ -112,11 +112,11 @@ pub fn read_to_end(source: &mut Source, limit: usize) -> Result<Vec<u8>> {
         bytes.resize(filled + CHUNK, 0);
         let n = source.read(&mut bytes[filled..])?;
         bytes.truncate(filled + n);
-        if n < CHUNK {
-            return Ok(bytes);
-        }
         if bytes.len() > limit {
             return Err(BadInput::new(&source.name, format!("more than {limit} bytes in one document"), "a smaller one"));
+        }
+        if n < CHUNK {
+            return Ok(bytes);
         }
     }
 }

@@ -145,7 +145,7 @@ def _finish(program: subprocess.Popen[bytes], recording: _core.Capture, record: 
 
 def _end(program: subprocess.Popen[bytes], first: signal.Signals = signal.SIGTERM) -> None:
     """End the program, with SIGKILL if it does not end by itself."""
-    for request in (first, signal.SIGTERM, signal.SIGKILL):
+    for request in dict.fromkeys((first, signal.SIGTERM, signal.SIGKILL)):
         program.send_signal(request)
         try:
             program.wait(PATIENCE)

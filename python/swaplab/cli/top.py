@@ -41,17 +41,17 @@ def top(
 
 def _running_processes() -> list[Process]:
     listed = [p for run in sorted(pager.runs_directory().iterdir()) if run.name.isdigit() for p in pager.processes(run)]
-    return [p for p in listed if p.counters["state"] == 1 and Path("/proc", str(p.pid)).exists()]
+    return [p for p in listed if p.counters["state"] == pager.RUNNING and Path("/proc", str(p.pid)).exists()]
 
 
 def _table(listed: list[Process]) -> Table:
     table = Table("pid", "program", title="paged processes (Ctrl-C ends)")
-    for name in ("DRAM MiB", "budget", "store MiB", "evicted", "read in place", "copied", "pager CPU s"):
+    for name in ("DRAM MiB", "budget MiB", "store MiB", "evicted", "read in place", "copied", "pager CPU s"):
         table.add_column(name, justify="right")
     for process in listed:
         c = process.counters
         program = Path("/proc", str(process.pid), "comm")
-        sizes = [f"{c[name] / 2**20:.1f}" for name in ("dram_bytes", "dram_limit_bytes", "nvm_bytes")]
+        sizes = [f"{size / 2**20:.1f}" for size in (c["dram_bytes"], c["dram_limit_bytes"], c["nvm_bytes"] + c["flash_bytes"])]
         counts = [f"{c[name]:,}" for name in ("swap_outs", "direct_reads", "copied_pages")]
         name = program.read_text().strip() if program.exists() else ""
         table.add_row(str(process.pid), name, *sizes, *counts, f"{c['pager_cpu_ns'] / 1e9:.2f}")

@@ -81,7 +81,7 @@ def figure(row: Row, path: str) -> float | None:
 
 
 #: Groups of a row whose figures are columns of `frame`, by path.
-GROUPS = ("memory", "paging", "time", "launches", "energy")
+GROUPS = ("memory", "paging", "time", "launches", "display", "energy")
 
 
 def frame(document: Document) -> pl.DataFrame:

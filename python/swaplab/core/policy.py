@@ -63,6 +63,9 @@ class Policy(Protocol):
 
 METHODS = ("referenced", "reclaim", "forget")
 
+#: Values of a parameter that is true or false.
+SWITCH = {"on": True, "true": True, "yes": True, "1": True, "off": False, "false": False, "no": False, "0": False}
+
 
 class Unfit(Exception):
     """An error with what was found and what was expected, to which the core adds the place."""
@@ -124,9 +127,9 @@ def build(policy: type, setup: dict[str, Any], values: list[tuple[str, str]]) ->
     for name, text in values:
         kind = type(defaults[name])
         try:
-            given[name] = text.lower() in ("true", "1") if kind is bool else text if kind is type(None) else kind(text)
-        except ValueError:
-            raise Unfit(f"{name}={text}", f"a value such as {defaults[name]!r}") from None
+            given[name] = SWITCH[text.lower()] if kind is bool else text if kind is type(None) else kind(text)
+        except (ValueError, KeyError):
+            raise Unfit(f"{name}={text}", "on or off" if kind is bool else f"a value such as {defaults[name]!r}") from None
     return policy(Setup(**setup), **given)
 
 

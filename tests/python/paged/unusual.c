@@ -198,6 +198,17 @@ static void locked(void)
 	same(memory, 16 * MIB, 5);
 }
 
+/* Calls that lock memory and fail leave it to be paged. */
+static void unlocked(void)
+{
+	char *memory = fresh(16 * MIB);
+	fill(memory, 16 * MIB, 5);
+	need(mlockall(64) == -1 && errno == EINVAL, "mlockall with an unknown flag");
+	need(mlock2(memory, 16 * MIB, 64) == -1 && errno == EINVAL, "mlock2 with an unknown flag");
+	press();
+	same(memory, 16 * MIB, 5);
+}
+
 static void *nothing(void *argument) { return argument; }
 
 static void limited(void)
@@ -241,7 +252,7 @@ int main(int count, char **words)
 {
 	struct { const char *name; void (*run)(void); } cases[] = {
 		{"signals", signals}, {"forks", forks}, {"moves", moves}, {"wiped", wiped},
-		{"locked", locked}, {"limited", limited}, {"rights", rights}, {"heap", heap},
+		{"locked", locked}, {"unlocked", unlocked}, {"limited", limited}, {"rights", rights}, {"heap", heap},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		if (count == 2 && !strcmp(words[1], cases[i].name)) {

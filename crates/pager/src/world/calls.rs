@@ -195,25 +195,41 @@ impl World {
         Ok(())
     }
 
-    /// Prepare `mlock` or `munlock`, before the kernel's call.
-    pub fn lock(&mut self, range: PageRange, locked: bool) {
+    /// Prepare `mlock` or `munlock`, before the kernel's call. Returns the pieces that this locks
+    /// or unlocks, for the case that the call fails.
+    pub fn lock(&mut self, range: PageRange, locked: bool) -> Vec<PageRange> {
         let pieces: Vec<_> = self.spans.pieces(range).collect();
+        let mut changed = Vec::new();
         for (piece, span) in pieces {
-            if let Span::Managed(now) = span {
-                if locked {
-                    self.forget(piece.clone());
+            match span {
+                Span::Managed(now) if now.locked != locked => {
+                    if locked {
+                        self.forget(piece.clone());
+                    }
+                    self.spans.set(piece.clone(), Span::Managed(Attributes { locked, ..now }));
+                    changed.push(piece);
                 }
-                self.spans.set(piece, Span::Managed(Attributes { locked, ..now }));
+                _ => (),
             }
         }
+        changed
     }
 
     /// Prepare `mlockall` or `munlockall`: exclude all memory from eviction, or include it again.
     /// Memory that the kernel locks when it is mapped cannot be evicted, so existing memory is
-    /// excluded also for `MCL_FUTURE` alone.
-    pub fn lock_all(&mut self, locked: bool) {
-        self.lock(0..self.spans.end(), locked);
-        self.lock_new = locked;
+    /// excluded also for `MCL_FUTURE` alone. Returns what [`unlock_all`](World::unlock_all) takes
+    /// back if the call fails.
+    pub fn lock_all(&mut self, locked: bool) -> (Vec<PageRange>, bool) {
+        let changed = self.lock(0..self.spans.end(), locked);
+        (changed, std::mem::replace(&mut self.lock_new, locked))
+    }
+
+    /// Take back an `mlockall` that failed.
+    pub fn unlock_all(&mut self, (changed, lock_new): (Vec<PageRange>, bool)) {
+        for piece in changed {
+            self.lock(piece, false);
+        }
+        self.lock_new = lock_new;
     }
 
     /// Stop managing `range`, unless some of it is or was in the store. Returns whether it did.
