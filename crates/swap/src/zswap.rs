@@ -52,14 +52,12 @@ struct Zswap {
 }
 
 impl Zswap {
-    /// Write the oldest page of a full pool to flash, and further ones until the pool is no larger
-    /// than the acceptance threshold (`shrink_worker`).
+    /// Write the oldest pages of a full pool to flash until the pool is no larger than the
+    /// acceptance threshold.
     fn shrink(&mut self, slots: &Slots, out: &mut Transfers) {
-        while let Some(slot) = self.pool.oldest(&ALL) {
+        while self.pool.store.pool_bytes() > self.accept {
+            let Some(slot) = self.pool.oldest(&ALL) else { return };
             self.pool.write_back(slot, slots, out);
-            if self.pool.store.pool_bytes() <= self.accept {
-                return;
-            }
         }
     }
 }
