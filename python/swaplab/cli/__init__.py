@@ -45,7 +45,7 @@ COMMANDS: tuple[str, ...] = (
 
 
 def app_with(first: str = "") -> typer.Typer:
-    """Build the command line with every command, or only with `first` if that is a command, as
+    """Build the command line with every command, or only with what the first word needs, as
     importing the others takes long.
     """
     app = typer.Typer(
@@ -61,7 +61,7 @@ def app_with(first: str = "") -> typer.Typer:
     def root(version: bool = typer.Option(False, "--version", help="Print the version.", is_eager=True, callback=_version)) -> None:
         pass
 
-    for name in (first,) if first in COMMANDS else COMMANDS:
+    for name in (first,) if first in COMMANDS else () if first == "--version" else COMMANDS:
         import_module(f"swaplab.cli.{name}").register(app)
     return app
 
@@ -77,7 +77,7 @@ def main() -> None:
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     sys.stderr.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     if "_SWAPLAB_COMPLETE" in os.environ:
-        app_with()()
+        app_with(_completed_command())()
     words = sys.argv[1:]
     try:
         code = _run(words)
@@ -106,6 +106,12 @@ def main() -> None:
         _close_output()
         where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
         sys.exit(_print_error(f"{where}{error.strerror or error}", 1))
+
+
+def _completed_command() -> str:
+    """The command whose words a shell completes; empty while the command's name is not complete."""
+    words = os.environ.get("_TYPER_COMPLETE_ARGS", os.environ.get("COMP_WORDS", "")).split(" ")
+    return words[1] if len(words) > 2 else ""
 
 
 def _run(words: list[str]) -> int:
