@@ -38,6 +38,33 @@ pub fn close(uffd: &Uffd, world: &mut World) {
     }
 }
 
+/// Gate also the untouched pages of chunks that are in use, where they are many in a row. Returns the
+/// number of the others.
+pub fn close_used(uffd: &Uffd, world: &mut World) -> usize {
+    let evictable = world.spans.all().filter(|(_, s)| s.evictable());
+    let open = evictable.flat_map(|(piece, _)| world.gates.pieces(piece)).filter(|(_, gate)| *gate == Gate::Open);
+    let runs: Vec<PageRange> = open.map(|(run, _)| run).collect();
+    let is_untouched = |s| s & (KNOWN | PAGED) == 0;
+    let mut left = 0;
+    for run in runs {
+        let mut page = run.start;
+        while page < run.end {
+            let untouched = page..page + world.state.leading(page..run.end, is_untouched);
+            page = untouched.end + world.state.leading(untouched.end..run.end, |s| !is_untouched(s));
+            if untouched.len() >= LEAST_RUN && uffd.register(addresses(&untouched), Watch::Missing).is_ok() {
+                world.gates.set(untouched, Gate::Gated);
+            } else {
+                left += untouched.len();
+            }
+        }
+    }
+    left
+}
+
+/// The least number of pages that get a gate of their own in a chunk that is in use: each gate is a
+/// mapping of the process, of which the kernel allows some ten thousand.
+const LEAST_RUN: usize = CHUNK / 4;
+
 /// Whether the first access to `page` waits for the pager.
 pub fn is_closed(world: &World, page: usize) -> bool {
     world.gates.at(page) == Gate::Gated

@@ -17,6 +17,7 @@ mod fork;
 mod frames;
 mod gate;
 mod hold;
+mod idle;
 pub mod kernel;
 mod managed_list;
 pub mod medium;

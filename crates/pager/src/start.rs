@@ -5,6 +5,7 @@ use crate::config::{uses_flash, uses_nvm, Config, Place, DIRECT, LEAST_BUDGET, L
 use crate::copying::CopyEvictor;
 use crate::evict::DirectEvictor;
 use crate::frames::Frames;
+use crate::idle::Idle;
 use crate::kernel::memory;
 use crate::kernel::pagemap::PageMap;
 use crate::kernel::sparse::Sparse;
@@ -200,6 +201,7 @@ fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
         seen,
         surge: budget / 8,
         sleep: Sleep::begin(0),
+        idle: Idle::new(),
         scattered: false,
         full: false,
     })

@@ -6,6 +6,7 @@ use crate::census::Census;
 use crate::copying::CopyEvictor;
 use crate::evict::DirectEvictor;
 use crate::gate;
+use crate::idle::Idle;
 use crate::kernel::pagemap::PageMap;
 use crate::kernel::uffd::{Fault, Uffd};
 use crate::kernel::PAGE;
@@ -43,6 +44,7 @@ pub struct PagerThread {
     pub waiting: VecDeque<Fault>,
     pub seen: Seen,
     pub sleep: Sleep,
+    pub idle: Idle,
     /// Whether the last round had victims in memory that is mapped from the file.
     pub scattered: bool,
     /// Decaying maximum of the pages by which recent rounds exceeded their trigger.
@@ -92,10 +94,16 @@ impl PagerThread {
                 self.round(shared);
                 guess = self.seen.dram + self.growth(shared);
             }
+            self.watch_idleness(shared);
             // The pager may sleep for as long as threads need to fill the headroom: 0.05 to 10 ms,
-            // and at least 5 ms after a round that evicted nothing.
+            // at least 5 ms if the last round evicted nothing, and 10 ms if growth waits for it.
             let headroom = (self.budget - self.surge).saturating_sub(guess);
-            self.serve(shared, (headroom as u64 * FASTEST_FAULT_NS).clamp(if self.seen.futile { 5_000_000 } else { 50_000 }, 10_000_000));
+            let least = match (self.idle.is_guarded, self.seen.futile) {
+                (true, _) => LONGEST_NAP_NS,
+                (false, true) => 5_000_000,
+                (false, false) => 50_000,
+            };
+            self.serve(shared, (headroom as u64 * FASTEST_FAULT_NS).clamp(least, LONGEST_NAP_NS));
         }
     }
 
@@ -130,6 +138,7 @@ impl PagerThread {
         // duties, too.
         for _ in 0..self.waiting.len() {
             let Some(fault) = self.waiting.pop_front() else { return };
+            self.idle = Idle::new();
             if fault.protected {
                 self.allow_write(shared, fault);
             } else {
@@ -205,11 +214,11 @@ impl PagerThread {
         account::anonymous_pages(&self.statm)
     }
 
-    /// Hold writers between rounds, too, while the program has several threads.
+    /// Hold writers between rounds, too, while the program has several threads or is guarded.
     fn watch_threads(&mut self, world: &mut World) {
         let Evictor::Direct(evictor) = &mut self.evictor else { return };
-        let several = evictor.protect && rustix::fs::fstat(&self.tasks).is_ok_and(|tasks| several_threads(&tasks));
-        match (several, evictor.keep_holding) {
+        let several = || rustix::fs::fstat(&self.tasks).is_ok_and(|tasks| several_threads(&tasks));
+        match (evictor.protect && (self.idle.is_guarded || several()), evictor.keep_holding) {
             (true, false) => {
                 evictor.keep_holding = true;
                 evictor.stop_writers(world);
@@ -238,6 +247,9 @@ pub fn several_threads(tasks: &rustix::fs::Stat) -> bool {
 
 /// Lower bound of the time between two faults of a thread: the kernel has to clear each page.
 const FASTEST_FAULT_NS: u64 = 250;
+
+/// The longest sleep: the thread has other duties, too.
+const LONGEST_NAP_NS: u64 = 10_000_000;
 
 /// Page faults of all threads of the process so far.
 pub fn faults() -> usize {
