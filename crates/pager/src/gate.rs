@@ -38,8 +38,8 @@ pub fn close(uffd: &Uffd, world: &mut World) {
     }
 }
 
-/// Gate also the untouched pages of chunks that are in use, where they are many in a row. Returns the
-/// number of the others.
+/// Gate also the untouched pages of chunks that are in use, where they are many in a row. Returns
+/// the number of the others.
 pub fn close_used(uffd: &Uffd, world: &mut World) -> usize {
     let evictable = world.spans.all().filter(|(_, s)| s.evictable());
     let open = evictable.flat_map(|(piece, _)| world.gates.pieces(piece)).filter(|(_, gate)| *gate == Gate::Open);

@@ -1,6 +1,6 @@
-//! An idle program. Near its budget the pager thread looks at a program each 50 microseconds. Once the
-//! program has taken no page fault for some time, everything by which it could grow is made to wait
-//! for the pager, which then sleeps until that happens.
+//! An idle program. Near its budget the pager thread looks at a program each 50 microseconds. Once
+//! the program has taken no page fault for some time, everything by which it could grow is made to
+//! wait for the pager, which then sleeps until that happens.
 
 use crate::gate;
 use crate::shared::Shared;
