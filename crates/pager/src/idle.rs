@@ -4,37 +4,23 @@
 
 use crate::gate;
 use crate::shared::Shared;
-use crate::thread::{faults, Evictor, PagerThread};
-use std::time::{Duration, Instant};
-
-/// Time without a page fault after which a program counts as idle.
-const IDLE: Duration = Duration::from_millis(20);
-
-pub struct Idle {
-    /// The program's page faults, and since when it has taken no other.
-    faults: usize,
-    since: Instant,
-    /// Whether growth waits for the pager: fresh memory is gated, writers are held, and the memory
-    /// whose gates are open fits the budget.
-    pub is_guarded: bool,
-}
-
-impl Idle {
-    pub fn new() -> Idle {
-        Idle { faults: 0, since: Instant::now(), is_guarded: false }
-    }
-}
+use crate::thread::{faults, nap_ns, Evictor, PagerThread, LONGEST_NAP_NS};
+use std::time::Instant;
 
 impl PagerThread {
-    /// Guard an idle program, and end the guard once it takes page faults.
-    pub fn watch_idleness(&mut self, shared: &Shared) {
+    /// Guard a program that is idle with `headroom` pages left, and end the guard once it takes
+    /// page faults.
+    pub fn watch_idleness(&mut self, shared: &Shared, headroom: usize) {
+        let idle = &mut self.sleeps.idle;
         let now = faults();
-        if now != self.idle.faults {
-            self.idle = Idle { faults: now, ..Idle::new() };
-        } else if !self.idle.is_guarded && self.idle.since.elapsed() >= IDLE {
-            // The guard itself may take page faults, which are not the program's.
+        if now != idle.faults {
+            idle.faults = now;
+            idle.end();
+        } else if !idle.is_guarded && idle.since.elapsed() >= idle.wait && nap_ns(headroom) < LONGEST_NAP_NS {
+            let begin = Instant::now();
             let is_guarded = self.guard(shared);
-            self.idle = Idle { faults: faults(), since: Instant::now(), is_guarded };
+            // The guard itself may have taken page faults, which are not the program's.
+            self.sleeps.idle.tried(is_guarded, begin.elapsed(), faults());
         }
     }
 

@@ -73,7 +73,7 @@ impl PagerThread {
                 Err(_) => self.seen.dram,
             }
         };
-        if self.sleep.overslept() {
+        if self.sleeps.last.overslept() {
             shared.stats.late_peak_bytes.fetch_max((dram.saturating_sub(self.budget) * PAGE) as u64, Ordering::Relaxed);
         }
         // Pages that arrived while the writers were being stopped raise the surge at once; without

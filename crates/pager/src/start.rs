@@ -5,7 +5,6 @@ use crate::config::{uses_flash, uses_nvm, Config, Place, DIRECT, LEAST_BUDGET, L
 use crate::copying::CopyEvictor;
 use crate::evict::DirectEvictor;
 use crate::frames::Frames;
-use crate::idle::Idle;
 use crate::kernel::memory;
 use crate::kernel::pagemap::PageMap;
 use crate::kernel::sparse::Sparse;
@@ -14,7 +13,7 @@ use crate::kernel::{Missing, PAGE, TMPFS};
 use crate::record::Record;
 use crate::shared::Shared;
 use crate::signals;
-use crate::sleep::Sleep;
+use crate::sleep::{Idle, Sleep, Sleeps};
 use crate::spawn::{Answer, Thread};
 use crate::stats::{set, Stats};
 use crate::store::{DirectFile, Media, NvmFile, Store};
@@ -200,8 +199,7 @@ fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
         waiting: VecDeque::new(),
         seen,
         surge: budget / 8,
-        sleep: Sleep::begin(0),
-        idle: Idle::new(),
+        sleeps: Sleeps { last: Sleep::begin(0), idle: Idle::new() },
         scattered: false,
         full: false,
     })

@@ -6,12 +6,11 @@ use crate::census::Census;
 use crate::copying::CopyEvictor;
 use crate::evict::DirectEvictor;
 use crate::gate;
-use crate::idle::Idle;
 use crate::kernel::pagemap::PageMap;
 use crate::kernel::uffd::{Fault, Uffd};
 use crate::kernel::PAGE;
 use crate::shared::Shared;
-use crate::sleep::Sleep;
+use crate::sleep::{Sleep, Sleeps};
 use crate::stats::set;
 use crate::tether::Tethers;
 use crate::world::bit::PAGED;
@@ -43,8 +42,7 @@ pub struct PagerThread {
     /// Faults that were read and not resolved yet, the oldest first.
     pub waiting: VecDeque<Fault>,
     pub seen: Seen,
-    pub sleep: Sleep,
-    pub idle: Idle,
+    pub sleeps: Sleeps,
     /// Whether the last round had victims in memory that is mapped from the file.
     pub scattered: bool,
     /// Decaying maximum of the pages by which recent rounds exceeded their trigger.
@@ -94,16 +92,16 @@ impl PagerThread {
                 self.round(shared);
                 guess = self.seen.dram + self.growth(shared);
             }
-            self.watch_idleness(shared);
+            let headroom = (self.budget - self.surge).saturating_sub(guess);
+            self.watch_idleness(shared, headroom);
             // The pager may sleep for as long as threads need to fill the headroom: 0.05 to 10 ms,
             // at least 5 ms if the last round evicted nothing, and 10 ms if growth waits for it.
-            let headroom = (self.budget - self.surge).saturating_sub(guess);
-            let least = match (self.idle.is_guarded, self.seen.futile) {
+            let least = match (self.sleeps.idle.is_guarded, self.seen.futile) {
                 (true, _) => LONGEST_NAP_NS,
                 (false, true) => 5_000_000,
                 (false, false) => 50_000,
             };
-            self.serve(shared, (headroom as u64 * FASTEST_FAULT_NS).clamp(least, LONGEST_NAP_NS));
+            self.serve(shared, nap_ns(headroom).clamp(least, LONGEST_NAP_NS));
         }
     }
 
@@ -130,7 +128,7 @@ impl PagerThread {
     fn serve(&mut self, shared: &Shared, nap: u64) {
         self.read_faults();
         if self.waiting.is_empty() {
-            self.sleep = Sleep::begin(nap);
+            self.sleeps.last = Sleep::begin(nap);
             self.uffd().wait(nap);
             self.read_faults();
         }
@@ -138,7 +136,7 @@ impl PagerThread {
         // duties, too.
         for _ in 0..self.waiting.len() {
             let Some(fault) = self.waiting.pop_front() else { return };
-            self.idle = Idle::new();
+            self.sleeps.idle.end();
             if fault.protected {
                 self.allow_write(shared, fault);
             } else {
@@ -218,7 +216,7 @@ impl PagerThread {
     fn watch_threads(&mut self, world: &mut World) {
         let Evictor::Direct(evictor) = &mut self.evictor else { return };
         let several = || rustix::fs::fstat(&self.tasks).is_ok_and(|tasks| several_threads(&tasks));
-        match (evictor.protect && (self.idle.is_guarded || several()), evictor.keep_holding) {
+        match (evictor.protect && (self.sleeps.idle.is_guarded || several()), evictor.keep_holding) {
             (true, false) => {
                 evictor.keep_holding = true;
                 evictor.stop_writers(world);
@@ -249,7 +247,12 @@ pub fn several_threads(tasks: &rustix::fs::Stat) -> bool {
 const FASTEST_FAULT_NS: u64 = 250;
 
 /// The longest sleep: the thread has other duties, too.
-const LONGEST_NAP_NS: u64 = 10_000_000;
+pub const LONGEST_NAP_NS: u64 = 10_000_000;
+
+/// The time that threads need at least to fill `headroom` pages.
+pub fn nap_ns(headroom: usize) -> u64 {
+    headroom as u64 * FASTEST_FAULT_NS
+}
 
 /// Page faults of all threads of the process so far.
 pub fn faults() -> usize {

@@ -192,9 +192,8 @@ impl Slots {
         self.used -= 1;
         let cluster = slot / CLUSTER;
         self.taken[cluster] -= 1;
-        // The search goes on behind `next` only within a cluster.
-        let is_filled_now = self.next % CLUSTER != 0 && self.next / CLUSTER == cluster;
-        if self.taken[cluster] == 0 && !is_filled_now {
+        let is_being_filled = self.next % CLUSTER != 0 && self.next / CLUSTER == cluster;
+        if self.taken[cluster] == 0 && !is_being_filled {
             self.empty.push_back(cluster as u32);
         }
         true
