@@ -7,14 +7,8 @@ from typing import Annotated
 
 import typer
 
-from swaplab.core.experiment import BUNDLED
+from swaplab.core.experiment import BUNDLED, trace_path
 from swaplab.core.model import Reading
-
-
-def trace_file(trace: Path) -> Path:
-    """Return the file of a bundled trace, unless there is a file of its name; else `trace`."""
-    return BUNDLED[str(trace)] if str(trace) in BUNDLED and not trace.exists() else trace
-
 
 #: The largest value of an integer option (i64::MAX, as the core uses 64-bit integers).
 MOST = 2**63 - 1
@@ -24,7 +18,7 @@ TRACE = f"A .slt or any importable file, - for standard input, or a bundled trac
 ExperimentFile = Annotated[Path, typer.Argument(metavar="EXP", help="An experiment file, or a preset of `swaplab list presets`.")]
 #: A trace whose name is that of the experiment's workload.
 TraceName = Annotated[Path, typer.Argument(metavar="TRACE", help=TRACE)]
-TraceFile = Annotated[Path, typer.Argument(metavar="TRACE", help=TRACE, callback=trace_file)]
+TraceFile = Annotated[Path, typer.Argument(metavar="TRACE", help=TRACE, callback=trace_path)]
 RunPlace = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, or the JSON document of a run.")]
 
 Set = Annotated[

@@ -40,7 +40,9 @@ def register(app: typer.Typer) -> None:
 def plan(
     trace: Annotated[
         Path,
-        typer.Argument(metavar="TRACE", help="A page trace (a bundled one by its name), or a trace of launches.", callback=o.trace_file),
+        typer.Argument(
+            metavar="TRACE", help="A page trace (a bundled one by its name), or a trace of launches.", callback=experiments.trace_path
+        ),
     ],
     target: Annotated[
         str,

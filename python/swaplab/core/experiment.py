@@ -28,6 +28,12 @@ PRESETS = Path(__file__).parents[1] / "presets"
 BUNDLED = {path.stem: path for path in sorted((Path(__file__).parents[1] / "data").glob("*.slt"))}
 
 
+def trace_path(name: str | os.PathLike[str]) -> Path:
+    """Return the file of a bundled trace, unless there is a file of its name; else the path."""
+    path = Path(name)
+    return BUNDLED[str(name)] if str(name) in BUNDLED and not path.exists() else path
+
+
 def read(path: str | os.PathLike[str], set: list[str] | None = None) -> Experiment:
     """Read and resolve a file or preset with `KEY=VALUE` changes. Files that it names are looked up
     in its folder first.

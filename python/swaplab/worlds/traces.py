@@ -12,7 +12,7 @@ from pathlib import Path
 
 from swaplab import _core
 from swaplab.core.errors import BadInput, NotSupported
-from swaplab.core.experiment import BUNDLED, dumped
+from swaplab.core.experiment import dumped, trace_path
 from swaplab.core.files import path_for_message
 from swaplab.core.model import Experiment, Reading
 from swaplab.core.trace import is_slt, refuse_reading_of_slt
@@ -83,8 +83,7 @@ def _local_copy(address: str) -> Path:
         return _standard_input()
     if "://" in address:
         return _downloaded(address)
-    path = Path(address)
-    return BUNDLED[address] if address in BUNDLED and not path.exists() else path
+    return trace_path(address)
 
 
 @cache

@@ -12,6 +12,7 @@ from swaplab.cli import options as o
 from swaplab.cli.progress import bar
 from swaplab.cli.trace.files import print_facts
 from swaplab.core.errors import BadInput
+from swaplab.core.experiment import trace_path
 from swaplab.core.files import path_for_message, refuse_overwrite
 from swaplab.core.trace import as_json as reading_json
 
@@ -52,7 +53,7 @@ def merge(
     """Interleave traces into one, as if their programs ran in turn."""
     if len(traces) < 2:
         raise BadInput("merge: one trace; expected two or more")
-    traces = [o.trace_file(trace) for trace in traces]
+    traces = [trace_path(trace) for trace in traces]
     refuse_overwrite(output, traces)
     with bar("merging") as listener:
         text = _core.trace_merge(traces, reading_json(o.reading(format), *traces), quantum, output, listener)
