@@ -20,7 +20,7 @@ pub fn close(uffd: &Uffd, world: &mut World) {
         while start < run.end {
             // Gate the untouched pages up to the end of the run, or else up to the last chunk
             // boundary.
-            let untouched = world.state.leading(start..run.end, |s| s & (KNOWN | PAGED) == 0);
+            let untouched = world.state.leading(start..run.end, is_untouched);
             let end = if start + untouched == run.end { run.end } else { ((start + untouched) / CHUNK * CHUNK).max(start) };
             if end > start {
                 if uffd.register(addresses(&(start..end)), Watch::Missing).is_ok() {
@@ -44,7 +44,6 @@ pub fn close_used(uffd: &Uffd, world: &mut World) -> usize {
     let evictable = world.spans.all().filter(|(_, s)| s.evictable());
     let open = evictable.flat_map(|(piece, _)| world.gates.pieces(piece)).filter(|(_, gate)| *gate == Gate::Open);
     let runs: Vec<PageRange> = open.map(|(run, _)| run).collect();
-    let is_untouched = |s| s & (KNOWN | PAGED) == 0;
     let mut left = 0;
     for run in runs {
         let mut page = run.start;
@@ -59,6 +58,11 @@ pub fn close_used(uffd: &Uffd, world: &mut World) -> usize {
         }
     }
     left
+}
+
+/// Whether a page is not mapped from the store, and the last census did not see it in DRAM.
+fn is_untouched(state: u8) -> bool {
+    state & (KNOWN | PAGED) == 0
 }
 
 /// The least number of pages that get a gate of their own in a chunk that is in use: each gate is a
