@@ -153,6 +153,18 @@ pub trait Policy: Send {
         self.insert(page, Op::Read, pages);
     }
 
+    /// A released page is being written to storage and keeps its frame until that is done. Returns
+    /// whether the policy takes the page back to its lists, to release it again when it scans it
+    /// after [`written`](Policy::written). If it does not, the frame is free once the page is
+    /// written. The page is not resident in the meantime. A reference to it is a `miss` and an
+    /// `insert`, as of any page that is not resident.
+    fn takes_back(&mut self, _page: PageId, _pages: &PageView) -> bool {
+        false
+    }
+
+    /// A page that the policy took back has been written.
+    fn written(&mut self, _page: PageId) {}
+
     /// Whether anonymous pages can be swapped out from now on: they cannot without swap, nor while
     /// it is full. A policy that ignores this call releases such pages and gets them back through
     /// `keep`.

@@ -57,10 +57,11 @@ proptest! {
     /// `Plain` asserts at every step that no more pages are resident than there are frames, and
     /// that the referenced page is. `PageView::release` asserts that the released page is resident.
     #[test]
-    fn every_invariant_holds_after_every_step(steps in steps(), frames in 1..MANY) {
+    fn every_invariant_holds_after_every_step(steps in steps(), frames in 1..MANY, storage: bool) {
         let references: Vec<PageId> = steps.iter().filter_map(|s| if let Step::Access(page, _) = s { Some(*page) } else { None }).collect();
         for entry in policies() {
             let mut runs: Vec<Plain> = (0..2).flat_map(|_| Plain::build(entry.key, PAGES as usize, frames, &references)).collect();
+            runs.iter_mut().for_each(|run| run.storage = storage);
             prop_assert!(runs.len() == 2 || frames < FEW, "{} refuses {} frames", entry.key, frames);
             for (i, step) in steps.iter().enumerate() {
                 for run in &mut runs {

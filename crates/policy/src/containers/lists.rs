@@ -57,6 +57,13 @@ impl Lists {
         self.links.before(page)
     }
 
+    /// Move a page, whichever list it is in, to the back of `list`.
+    pub fn move_to_back(&mut self, list: List, page: PageId) {
+        self.remove(page);
+        self.home[page as usize] = list.0 as u8;
+        self.links.push_back(list, page);
+    }
+
     /// Insert a page that is in no list at the front of `list`.
     #[inline]
     pub fn push_front(&mut self, list: List, page: PageId) {

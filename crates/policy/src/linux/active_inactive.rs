@@ -6,12 +6,13 @@
 //! reclaiming its kind. `kernel=3.4` (Nexus 5): new anonymous pages enter the active list, one use
 //! activates a page, there is no refault distance, and the kind of which fewer pages are found in
 //! use is scanned more. `kernel=6.12`: as 6.1, but list lengths for aging and for refault distances
-//! are those of the last statistics flush, and a page that was activated once is activated again
-//! by a single use.
+//! are those of the last statistics flush, a page that was activated once is activated again by a
+//! single use, and a page that storage writes stays in its list: once it is written it moves to the
+//! tail of the inactive list, and a second scan frees its frame.
 //! Why: phones used it until MGLRU, and papers on swap compare with it.
 //! Source: Linux 6.1 to 6.12, mm/vmscan.c (shrink_active_list, folio_check_references,
 //! get_scan_count, shrink_lruvec, prepare_scan_control, snapshot_refaults), mm/workingset.c,
-//! mm/swap.c (lru_note_cost); Linux 3.4, mm/vmscan.c (page_check_references, get_scan_count),
+//! mm/swap.c (lru_note_cost, folio_rotate_reclaimable); Linux 3.4, mm/vmscan.c (page_check_references, get_scan_count),
 //! mm/rmap.c (page_add_new_anon_rmap); we read the behavior there, the code is our own.
 //! Deviations: a batch pauses at each evicted page; with `kernel=3.4` one page is scanned at a
 //! time, without scan priorities; every page is mapped; a page counts as executable after an
@@ -32,6 +33,7 @@ use super::scan_pass::{Reclaimer, ScanPass};
 use crate::containers::links::List;
 use crate::containers::lists::Lists;
 use crate::{Backing, Describe, Entry, Info, PageView, Policy, Setup, Signal};
+use scan::Scan;
 use swaplab_vocab::spec::Place;
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
@@ -52,6 +54,9 @@ const EXECUTABLE: u8 = 8;
 const SHADOW: u8 = 16;
 /// The page faulted within the refault distance and enters the active list.
 const RECALLED: u8 = 32;
+/// The page is being written to swap, or has been written. It is in a list, but not resident.
+const WRITING: u8 = 64;
+const WRITTEN: u8 = 128;
 /// A reclaimer gives up after this many rounds of passes that scanned no page (mm/internal.h,
 /// `MAX_RECLAIM_RETRIES`), which happens when every list is so short that its share rounds down to
 /// no page.
@@ -192,6 +197,9 @@ impl Policy for ActiveInactivePolicy {
     }
 
     fn miss(&mut self, page: PageId, _: Op, pages: &PageView) {
+        if self.flags[page as usize] & (WRITING | WRITTEN) != 0 {
+            return;
+        }
         let flags = std::mem::take(&mut self.flags[page as usize]);
         if flags & SHADOW == 0 || !self.rules.refault {
             // An anonymous page without a shadow entry enters the active list.
@@ -242,15 +250,14 @@ impl Policy for ActiveInactivePolicy {
                 self.pass.begin_again();
                 return;
             }
-            idle_rounds = if batch.is_some() { 0 } else { idle_rounds + u32::from(self.pass.is_done()) };
-            match batch {
-                None => self.next_pass(pages),
-                Some((kind, true)) => self.shrink_active(kind, pages),
-                Some((kind, false)) => {
-                    if self.shrink_inactive(kind, pages) {
-                        return;
-                    }
+            match batch.map(|(kind, active)| if active { self.shrink_active(kind, pages) } else { self.shrink_inactive(kind, pages) }) {
+                None => {
+                    idle_rounds += u32::from(self.pass.is_done());
+                    self.next_pass(pages);
                 }
+                Some(Scan::Evicted) => return,
+                Some(Scan::Spared) => idle_rounds = 0,
+                Some(Scan::Nothing) => {}
             }
         }
     }
@@ -258,6 +265,11 @@ impl Policy for ActiveInactivePolicy {
     fn insert(&mut self, page: PageId, op: Op, pages: &mut PageView) {
         let kind = pages.backing(page) as usize;
         let flags = &mut self.flags[page as usize];
+        if *flags & (WRITING | WRITTEN) != 0 {
+            // The page was found in the swap cache (`do_swap_page`) and stays where it is.
+            *flags = *flags & WORKINGSET | ACCESSED;
+            return;
+        }
         let list = if *flags & RECALLED != 0 { ACTIVE } else { INACTIVE };
         *flags = *flags & WORKINGSET | ACCESSED | if op == Op::Fetch { EXECUTABLE } else { 0 };
         self.lists.push_front(list[kind], page);
@@ -269,6 +281,28 @@ impl Policy for ActiveInactivePolicy {
         self.lists.push_front(ACTIVE[kind], page);
         self.activated();
         self.rotated(kind);
+    }
+
+    fn takes_back(&mut self, page: PageId, pages: &PageView) -> bool {
+        if !self.rules.newest {
+            return false;
+        }
+        let flags = &mut self.flags[page as usize];
+        let was_scanned = *flags & SHADOW != 0;
+        *flags = *flags & WORKINGSET | WRITING;
+        if was_scanned {
+            // The page is not reclaimed yet (`shrink_folio_list`, `keep`).
+            self.age = self.age.wrapping_sub(1);
+            self.pass.note_kept();
+            self.rotated(pages.backing(page) as usize);
+        }
+        self.lists.push_front(INACTIVE[ANON], page);
+        true
+    }
+
+    fn written(&mut self, page: PageId) {
+        self.flags[page as usize] = self.flags[page as usize] & WORKINGSET | WRITTEN;
+        self.lists.move_to_back(INACTIVE[ANON], page);
     }
 
     fn set_swappable(&mut self, swappable: bool) {
@@ -301,8 +335,11 @@ impl Policy for ActiveInactivePolicy {
 
     fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         self.lists.check()?;
-        crate::check_residency(pages, (0..4).map(List).flat_map(|l| self.lists.iter(l)))?;
-        match (0..pages.len() as PageId).find(|p| pages.is_resident(*p) && self.flags[*p as usize] & (SHADOW | RECALLED) != 0) {
+        let is_written = |page: &PageId| self.flags[*page as usize] & (WRITING | WRITTEN) != 0;
+        crate::check_residency(pages, (0..4).map(List).flat_map(|l| self.lists.iter(l)).filter(|page| !is_written(page)))?;
+        match (0..pages.len() as PageId)
+            .find(|p| pages.is_resident(*p) && self.flags[*p as usize] & (SHADOW | RECALLED | WRITING | WRITTEN) != 0)
+        {
             Some(page) => Err(format!("page {page} is in memory and has flags {:#x}", self.flags[page as usize])),
             None => Ok(()),
         }

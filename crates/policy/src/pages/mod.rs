@@ -186,6 +186,12 @@ impl PageView {
         }
     }
 
+    /// Release `page`, which the policy took back while it was written: its frame can be free.
+    pub fn release_written(&mut self, page: PageId) {
+        debug_assert!(!self.is_resident(page), "page {page} was written, but is resident");
+        self.released.push(page);
+    }
+
     /// Number of free frames, if the runner has this type count them.
     #[inline]
     pub fn free(&self) -> usize {

@@ -1,7 +1,7 @@
 //! A minimal runner for tests: it calls a policy as the documentation of `Policy` prescribes.
 
 use std::sync::Arc;
-use swaplab_policy::{bits, AnyPolicy, Costs, PolicySpec, Reclaimer, Residency, Setup};
+use swaplab_policy::{bits, AnyPolicy, Backing, Costs, PolicySpec, Reclaimer, Residency, Setup};
 use swaplab_vocab::{Class, Op, PageId, Result};
 
 pub struct Plain {
@@ -9,6 +9,11 @@ pub struct Plain {
     pages: Residency,
     frames: usize,
     used: usize,
+    /// Whether anonymous pages are written to storage, which takes time.
+    pub storage: bool,
+    /// Pages that the policy took back while they are written, and those that have been written.
+    writing: Vec<PageId>,
+    written: Vec<PageId>,
 }
 
 #[allow(dead_code)] // each test that includes this file uses a part of it
@@ -39,7 +44,7 @@ impl Plain {
         let setup = Setup { pages, frames, costs, seed: 1, future: Some(Arc::from(future)) };
         let policy = PolicySpec::parse(spec).and_then(|s| s.build(&setup))?;
         let classes = (0..pages).map(|p| Class::ALL[p % 3]);
-        Ok(Plain { policy, pages: Residency::new(classes), frames, used: 0 })
+        Ok(Plain { policy, pages: Residency::new(classes), frames, used: 0, storage: false, writing: Vec::new(), written: Vec::new() })
     }
 
     /// Make one reference. Returns whether it faults.
@@ -53,6 +58,8 @@ impl Plain {
             policy.touch(page, op, &self.pages);
             assert!(self.pages.take_released().is_none(), "a touch released a page");
         } else {
+            self.leaves_swap_cache(page);
+            let policy = self.policy.as_dyn_mut();
             policy.miss(page, op, &self.pages);
             self.reclaim(self.frames - 1, Some((page, op)));
             self.pages.set(page, bits::RESIDENT);
@@ -87,6 +94,7 @@ impl Plain {
     /// Make the policy reclaim until at most `most` frames are in use.
     fn reclaim(&mut self, most: usize, incoming: Option<(PageId, Op)>) {
         while self.used > most {
+            self.finish_writes();
             self.policy.as_dyn_mut().reclaim(incoming, &mut self.pages);
             assert!(self.drain() > 0, "reclaim released nothing");
         }
@@ -104,9 +112,35 @@ impl Plain {
         while let Some(page) = self.pages.take_released() {
             self.pages.clear(page, bits::DIRTY);
             drained += 1;
+            if self.leaves_swap_cache(page) {
+                continue;
+            }
+            let stored = self.storage && self.pages.backing(page) == Backing::Swap;
+            if stored && self.policy.as_dyn_mut().takes_back(page, &self.pages) {
+                self.writing.push(page);
+            } else {
+                self.used -= 1;
+            }
         }
-        self.used -= drained;
         drained
+    }
+
+    /// Finish all writes.
+    pub fn finish_writes(&mut self) {
+        for page in self.writing.drain(..) {
+            self.policy.as_dyn_mut().written(page);
+            self.written.push(page);
+        }
+    }
+
+    /// Free the frame of `page`, if the policy took it back. Returns whether it did.
+    fn leaves_swap_cache(&mut self, page: PageId) -> bool {
+        let before = self.writing.len() + self.written.len();
+        self.writing.retain(|other| *other != page);
+        self.written.retain(|other| *other != page);
+        let left = before > self.writing.len() + self.written.len();
+        self.used -= usize::from(left);
+        left
     }
 
     /// Read the pages of `trace` in order. Returns the number of faults.
@@ -117,6 +151,7 @@ impl Plain {
     /// Tell the policy that the page no longer exists.
     pub fn forget(&mut self, page: PageId) {
         self.used -= self.pages.is_resident(page) as usize;
+        self.leaves_swap_cache(page);
         self.pages.clear(page, bits::RESIDENT | bits::DIRTY | bits::COPIED);
         self.policy.as_dyn_mut().forget(page);
     }
@@ -140,7 +175,7 @@ impl Plain {
     }
 
     pub fn check(&self) -> std::result::Result<(), String> {
-        assert_eq!(self.used, self.resident().len());
+        assert_eq!(self.used, self.resident().len() + self.writing.len() + self.written.len());
         self.policy.as_dyn().check(&self.pages)
     }
 }

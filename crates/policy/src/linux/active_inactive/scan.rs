@@ -1,14 +1,23 @@
 //! The scans of `active-inactive`: what is done with a scanned page, and which pages are scanned
 //! next.
 
-use super::{ActiveInactivePolicy, ACCESSED, ACTIVE, ANON, EXECUTABLE, FILE, INACTIVE, REFERENCED, SHADOW, WORKINGSET};
+use super::{ActiveInactivePolicy, ACCESSED, ACTIVE, ANON, EXECUTABLE, FILE, INACTIVE, REFERENCED, SHADOW, WORKINGSET, WRITING, WRITTEN};
 use crate::linux::scan_pass::{Balance, Reclaimer, BATCH};
 use crate::PageView;
 
+/// What became of a scanned page.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scan {
+    Evicted,
+    Spared,
+    /// The list is empty, or the page is being written: scanning on is no progress.
+    Nothing,
+}
+
 impl ActiveInactivePolicy {
     /// Move the oldest active page to the inactive list; executable file pages in use stay.
-    pub(super) fn shrink_active(&mut self, kind: usize, pages: &PageView) {
-        let Some(page) = self.lists.back(ACTIVE[kind]) else { return };
+    pub(super) fn shrink_active(&mut self, kind: usize, pages: &PageView) -> Scan {
+        let Some(page) = self.lists.back(ACTIVE[kind]) else { return Scan::Nothing };
         self.counts.scanned += 1;
         self.counts.refilled += 1;
         self.balance.scanned(kind);
@@ -19,23 +28,36 @@ impl ActiveInactivePolicy {
         let stays = accessed && *flags & EXECUTABLE != 0 && now == FILE;
         *flags |= if stays { 0 } else { WORKINGSET };
         self.lists.move_to_front(if stays { ACTIVE[kind] } else { INACTIVE[now] }, page);
+        let writing = *flags & WRITING != 0;
         if stays || accessed && self.rules.old {
             self.rotated(kind);
         }
+        if writing {
+            Scan::Nothing
+        } else {
+            Scan::Spared
+        }
     }
 
-    /// Scan the oldest inactive page. Returns whether it was evicted.
-    pub(super) fn shrink_inactive(&mut self, kind: usize, pages: &mut PageView) -> bool {
-        let Some(page) = self.lists.back(INACTIVE[kind]) else { return false };
+    /// Scan the oldest inactive page.
+    pub(super) fn shrink_inactive(&mut self, kind: usize, pages: &mut PageView) -> Scan {
+        let Some(page) = self.lists.back(INACTIVE[kind]) else { return Scan::Nothing };
         self.counts.scanned += 1;
         self.pass.note_scanned();
         self.balance.scanned(kind);
         let now = pages.backing(page) as usize;
         if now != kind {
             self.lists.move_to_front(INACTIVE[now], page);
-            return false;
+            return Scan::Spared;
         }
         let flags = &mut self.flags[page as usize];
+        if *flags & WRITING != 0 {
+            // A page under write-back is activated (`shrink_folio_list`, `activate_locked`).
+            self.lists.move_to_front(ACTIVE[kind], page);
+            self.activated();
+            self.rotated(kind);
+            return Scan::Nothing;
+        }
         if *flags & ACCESSED != 0 {
             // The fault that brought the page in set its accessed bit, so it must be found accessed
             // twice, unless it is executable.
@@ -54,8 +76,9 @@ impl ActiveInactivePolicy {
             if activate || !self.rules.old {
                 self.rotated(kind);
             }
-            return false;
+            return Scan::Spared;
         }
+        let written = *flags & WRITTEN != 0;
         *flags = *flags & WORKINGSET | SHADOW;
         self.evicted_at[page as usize] = self.age;
         self.age = self.age.wrapping_add(1);
@@ -63,9 +86,13 @@ impl ActiveInactivePolicy {
             self.io(kind);
         }
         self.lists.remove(page);
-        pages.release(page);
+        if written {
+            pages.release_written(page);
+        } else {
+            pages.release(page);
+        }
         self.pass.note_reclaimed();
-        true
+        Scan::Evicted
     }
 
     /// Reclaim by the rules of 3.4: scan one page at a time until one is evicted.
@@ -83,7 +110,7 @@ impl ActiveInactivePolicy {
             let (kind, of_active) = self.balance.next([self.len(ANON), self.len(FILE)], inactive, active);
             if of_active {
                 self.shrink_active(kind, pages);
-            } else if self.shrink_inactive(kind, pages) {
+            } else if self.shrink_inactive(kind, pages) == Scan::Evicted {
                 return;
             }
         }
@@ -98,7 +125,9 @@ impl ActiveInactivePolicy {
     /// (`shrink_lruvec`, `kswapd_age_node`).
     pub(super) fn age_anonymous(&mut self, pages: &PageView) {
         if self.scans_anonymous() && self.inactive_is_low(ANON) {
-            (0..BATCH).for_each(|_| self.shrink_active(ANON, pages));
+            for _ in 0..BATCH {
+                self.shrink_active(ANON, pages);
+            }
         }
     }
 

@@ -221,3 +221,36 @@ fn a_refault_in_6_12_ages_active_pages_once_the_statistics_are_flushed() {
     linux.faults(&[18]);
     assert_eq!((linux.resident(), lists(&linux)), (vec![3, 6, 15, 18], [0.0, 4.0, 0.0, 0.0]));
 }
+
+#[test]
+fn in_6_12_a_page_that_storage_writes_is_scanned_again_before_its_frame_is_free() {
+    for (kernel, scanned) in [("6.1", 3 + 1), ("6.12", 3 + 1 + 1)] {
+        let mut linux = Plain::new(&format!("active-inactive:kernel={kernel}"), 30, 3);
+        linux.storage = true;
+        // Each page is spared once, then 0 is written. In 6.12 it moves to the tail of the list
+        // when it is written, where the next scan finds it.
+        assert_eq!(linux.faults(&[0, 3, 6, 9]), 4);
+        assert_eq!((linux.resident(), linux.scanned()), (vec![3, 6, 9], scanned), "{kernel}");
+        linux.check().unwrap();
+    }
+}
+
+#[test]
+fn in_6_12_a_scan_activates_a_page_under_write_back() {
+    let mut linux = Plain::new("active-inactive:kernel=6.12", 30, 3);
+    linux.storage = true;
+    linux.faults(&[0, 3, 6]);
+    // One after the other is written. Then reclaim finds no other page, and gives up.
+    assert_eq!([0; 4].map(|_| linux.reclaim_once()), [1, 1, 1, 0]);
+    assert_eq!((linux.resident(), lists(&linux)[..2].iter().sum::<f64>()), (vec![], 3.0));
+    assert!(linux.gauges()[4].1 > 0.0);
+    // 3 is used again while it is written: it stays in its list. The others are written and go to
+    // the tail, 6 behind 0.
+    assert_eq!(linux.faults(&[3]), 1);
+    linux.finish_writes();
+    linux.check().unwrap();
+    let before = linux.scanned();
+    assert_eq!((linux.reclaim_once(), linux.reclaim_once()), (1, 1));
+    assert_eq!((linux.resident(), lists(&linux)[..2].iter().sum::<f64>(), linux.scanned() - before), (vec![3], 1.0, 2));
+    linux.check().unwrap();
+}

@@ -26,7 +26,7 @@ impl Background<'_> {
         self.eviction.frames.policy.begin_reclaim(Reclaimer::Kswapd(pages));
         match (self.kswapd.wake(), self.kswapd.turns.is_some()) {
             (true, true) => drop(self.take_turn(self.eviction.clock.now())),
-            (true, false) => drop(self.work(0)),
+            (true, false) => drop(self.work(self.eviction.now_ns, 0)),
             (false, _) => {}
         }
     }
@@ -34,11 +34,11 @@ impl Background<'_> {
     /// Let kswapd catch up with the time that has passed since the last call: first that in which
     /// the running task waited, then that in which it ran.
     pub fn catch_up(&mut self, elapsed: Elapsed) {
+        let from_ns = self.eviction.clock.now() - elapsed.waiting_ns - elapsed.running_ns;
         if self.kswapd.turns.is_none() {
-            self.work(elapsed.waiting_ns + elapsed.running_ns);
+            self.work(from_ns, elapsed.waiting_ns + elapsed.running_ns);
             return;
         }
-        let from_ns = self.eviction.clock.now() - elapsed.waiting_ns - elapsed.running_ns;
         let at_ns = self.work_while_idle(from_ns, elapsed.waiting_ns);
         self.work_during_task(at_ns, elapsed.running_ns);
     }
@@ -47,16 +47,18 @@ impl Background<'_> {
     pub fn rest(&mut self, ns: u64) {
         match self.kswapd.turns {
             Some(_) => drop(self.work_while_idle(self.eviction.clock.now(), ns)),
-            None => drop(self.work(ns)),
+            None => drop(self.work(self.eviction.now_ns, ns)),
         }
     }
 
-    /// Let kswapd work for at most `ns`. Returns the time that it worked: less if it went to sleep.
-    fn work(&mut self, ns: u64) -> u64 {
+    /// Let kswapd work for at most `ns` from `from_ns` on. Returns the time that it worked: less if
+    /// it went to sleep.
+    fn work(&mut self, from_ns: u64, ns: u64) -> u64 {
         let mut left = ns;
         while self.kswapd.is_awake() {
             if self.kswapd.is_due() {
                 self.eviction.frames.in_use.in_batch = 0;
+                self.eviction.now_ns = from_ns + (ns - left);
                 self.batch();
                 continue;
             }
@@ -116,7 +118,7 @@ impl Background<'_> {
     /// Returns the time that it worked.
     fn work_to_tick(&mut self, at_ns: u64, end_ns: u64) -> u64 {
         let step = (TICK_NS - at_ns % TICK_NS).min(end_ns - at_ns);
-        let worked = self.work(step);
+        let worked = self.work(at_ns, step);
         if (at_ns + worked) % TICK_NS == 0 && self.kswapd.is_awake() {
             self.turns(Turns::tick);
         }

@@ -5,6 +5,7 @@ use super::senders::{add, divide, Sender, Shares};
 use std::collections::VecDeque;
 use swaplab_device::Collection;
 use swaplab_experiment::IoOrder;
+use swaplab_vocab::PageId;
 
 /// How an I/O order treats a read that arrives while the device writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +60,8 @@ pub struct Batch {
     pages: u64,
     /// Number of frames that become free when it is done.
     pub frames: usize,
+    /// Pages that the page policy took back: a later scan frees their frames.
+    pub taken_back: Vec<PageId>,
     /// The senders of its pages. A pause of the device is a batch of its own, during which nothing
     /// is served.
     senders: Shares,
@@ -98,13 +101,14 @@ pub struct Channel {
 
 impl Channel {
     /// Remove the writes that are done at `now_ns` from the queue. Returns the number of frames
-    /// that they free.
-    pub fn advance(&mut self, now_ns: u64) -> usize {
+    /// that they free. Pages that were taken back are added to `done` with their batch's number.
+    pub fn advance(&mut self, now_ns: u64, done_pages: &mut Vec<(PageId, u32)>) -> usize {
         let mut frames = 0;
         while let Some(batch) = self.batches.front().filter(|batch| batch.ends + self.shift_ns <= now_ns) {
             frames += batch.frames;
             self.first += 1;
             if let Some(mut done) = self.batches.pop_front() {
+                done_pages.extend(done.taken_back.iter().map(|page| (*page, self.first)));
                 done.senders.clear();
                 self.lists.push(done.senders);
             }
@@ -135,7 +139,7 @@ impl Channel {
             self.shift_ns = self.shift_ns.max(now_ns.max(self.busy_until_ns).saturating_sub(self.work_ns));
         }
         let (begins, ends) = (self.work_ns, self.work_ns + ns);
-        self.batches.push_back(Batch { begins, ends, requests, pages, frames: 0, senders, is_pause });
+        self.batches.push_back(Batch { begins, ends, requests, pages, frames: 0, taken_back: Vec::new(), senders, is_pause });
         self.work_ns += ns;
     }
 

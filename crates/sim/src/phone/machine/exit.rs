@@ -61,6 +61,7 @@ fn drop_pages(owner: AppId, frames: &mut Frames, swap: &mut SwapEntries, apps: &
         clock.write_back.forget(page);
         swapped += u64::from(swap.drop_page(page, now_ns));
     }
+    frames.follow_writes(&mut clock.write_back, now_ns);
     swap.stays.owner_died(owner, now_ns);
     (freed, swapped)
 }

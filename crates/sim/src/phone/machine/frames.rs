@@ -2,6 +2,7 @@
 //! the kernel.
 
 use super::folios::Folios;
+use super::queue::WriteBack;
 use crate::phone::user::layout::Layout;
 use std::ops::Range;
 use swaplab_policy::{bits, Backing, Policy, Residency};
@@ -37,6 +38,8 @@ pub struct InUse {
     pub system_anon: usize,
     /// Frames of evicted pages under write-back.
     pub writing: usize,
+    /// Frames of pages that the policy took back until it scans them after they are written.
+    pub taken_back: usize,
     /// Frames of the batch that kswapd works on. They are free when it has done that work.
     pub in_batch: usize,
     /// Frames of the kernel and of graphics, which are never reclaimed.
@@ -93,6 +96,16 @@ impl Frames {
         self.policy.miss(page, op, &self.pages);
         self.count(page, true);
         self.pages.enter(self.policy.as_mut(), page, op);
+    }
+
+    /// Take over the frames that writes hold at `now_ns`, and tell the policy which pages that it
+    /// took back have been written.
+    pub fn follow_writes(&mut self, write_back: &mut WriteBack, now_ns: u64) {
+        self.in_use.writing = write_back.frames_at(now_ns);
+        self.in_use.taken_back = write_back.taken_back();
+        while let Some(page) = write_back.take_written() {
+            self.policy.written(page);
+        }
     }
 
     /// Put back a victim that may not be evicted; the kernel activates it.

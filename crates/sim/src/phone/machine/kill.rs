@@ -111,8 +111,10 @@ impl Deaths<'_> {
     /// fault caused the kill.
     pub fn drop_orphan(&mut self, page: PageId) {
         self.frames.drop_page(page);
+        let now_ns = self.clock.now();
         self.clock.write_back.forget(page);
-        self.swap.drop_page(page, self.clock.now());
+        self.frames.follow_writes(&mut self.clock.write_back, now_ns);
+        self.swap.drop_page(page, now_ns);
     }
 
     /// Stall the direct reclaimer until the memory of a killed app is free, if one is dying.

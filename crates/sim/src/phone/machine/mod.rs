@@ -86,6 +86,7 @@ impl Machine {
 
     /// kswapd, and the parts that eviction works on.
     fn parts(&mut self) -> (&mut Kswapd, Eviction<'_>) {
+        let now_ns = self.clock.now();
         let eviction = Eviction {
             frames: &mut self.frames,
             swap: &mut self.swap,
@@ -97,6 +98,7 @@ impl Machine {
             hotness: &self.prefetch.hotness,
             rules: &self.rules,
             prices: &self.prices,
+            now_ns,
         };
         (&mut self.kswapd, eviction)
     }
@@ -162,15 +164,14 @@ impl Machine {
     /// Free the frames whose write-back is done, and those of killed processes that have ended.
     #[inline(always)]
     pub fn reap(&mut self) {
-        if self.frames.in_use.writing > 0 || self.killer.any_dying() {
+        if self.clock.write_back.is_writing() || self.killer.any_dying() {
             self.free_ended();
         }
     }
 
     fn free_ended(&mut self) {
-        if self.frames.in_use.writing > 0 {
-            self.frames.in_use.writing = self.clock.write_back.frames_at(self.clock.now());
-        }
+        let now_ns = self.clock.now();
+        self.frames.follow_writes(&mut self.clock.write_back, now_ns);
         self.deaths().release_ended();
     }
 
@@ -220,7 +221,7 @@ impl Machine {
             self.frames.policy.begin_reclaim(Reclaimer::Direct(FreePages { free, high }));
             let won = self.eviction().reclaim(true);
             self.reap();
-            let writing = self.frames.in_use.writing > 0;
+            let writing = self.clock.write_back.is_writing();
             if won == 0 && writing {
                 self.eviction().throttle();
                 self.reap();

@@ -1,7 +1,8 @@
 //! Write-back that no task waits for, and the queueing time of reads behind it. At a storage device
 //! the queueing time follows from its queue and the I/O scheduler's order; in memory it follows
 //! from the bus that DRAM, a compressed pool and NVM share (docs/models/queue.md). A page under
-//! write-back keeps its frame until its request is done.
+//! write-back keeps its frame until its request is done, and a page that the page policy took back
+//! until it is scanned after that.
 
 use super::channel::{rule, synchronous, Channel, Rule};
 use super::senders::{Outgoing, Shares};
@@ -13,6 +14,8 @@ use swaplab_vocab::PageId;
 
 /// Batch number of a page that is not under write-back.
 const NONE: u32 = 0;
+/// Channel number of a page that was taken back and has been written.
+const WRITTEN: u8 = u8::MAX;
 
 #[derive(Clone, Debug)]
 pub struct WriteBack {
@@ -22,8 +25,15 @@ pub struct WriteBack {
     /// By page, the channel and the batch (counted from one) of its write; stale once that batch is
     /// done.
     batch_of: Vec<(u8, u32)>,
-    /// Number of frames under write-back.
+    /// Number of frames that are free when their pages are written.
     frames: usize,
+    /// Number of frames of pages that were taken back, and of those that are still being written.
+    taken_back: usize,
+    writing_taken_back: usize,
+    /// Pages that were taken back and have been written, since the last `take_written()`.
+    written: Vec<PageId>,
+    /// Pages of batches that are done, with the batches' numbers: empty between calls.
+    done: Vec<(PageId, u32)>,
     /// Total bytes submitted, by medium.
     bytes: [u64; 5],
     /// Queueing times of the running task by sender, since the last `take_waits()`.
@@ -35,7 +45,19 @@ impl WriteBack {
     pub fn new(order: IoOrder, pages: usize) -> WriteBack {
         let (channels, batch_of) = (Default::default(), vec![(0, NONE); pages]);
         let (order, synchronous) = (rule(order), synchronous(order));
-        WriteBack { channels, order, synchronous, batch_of, frames: 0, bytes: [0; 5], waits: Shares::new() }
+        WriteBack {
+            channels,
+            order,
+            synchronous,
+            batch_of,
+            frames: 0,
+            taken_back: 0,
+            writing_taken_back: 0,
+            written: Vec::new(),
+            done: Vec::new(),
+            bytes: [0; 5],
+            waits: Shares::new(),
+        }
     }
 
     /// Submit the writes of `charge` at `now_ns`. The frames of the pages that `outgoing` holds
@@ -48,23 +70,39 @@ impl WriteBack {
             channel.note_written(of.written, now_ns);
             self.bytes[medium as usize] += of.written;
         }
-        for (page, medium) in &outgoing.held {
-            let number = channel(*medium, prices);
-            if let Some((batch_number, batch)) = self.channels[number].last_write() {
-                batch.frames += 1;
-                self.frames += 1;
-                self.batch_of[*page as usize] = (number as u8, batch_number);
+        for held in &outgoing.held {
+            let number = channel(held.medium, prices);
+            let Some((batch_number, batch)) = self.channels[number].last_write() else { continue };
+            if held.taken_back {
+                batch.taken_back.push(held.page);
+                (self.taken_back, self.writing_taken_back) = (self.taken_back + 1, self.writing_taken_back + 1);
+            } else {
+                (batch.frames, self.frames) = (batch.frames + 1, self.frames + 1);
             }
+            self.batch_of[held.page as usize] = (number as u8, batch_number);
         }
     }
 
     /// The channel of `medium` as of `now_ns`.
     fn at(&mut self, medium: Medium, now_ns: u64, prices: &Prices) -> &mut Channel {
-        let device = prices.device(medium);
-        let channel = &mut self.channels[channel(medium, prices)];
-        self.frames -= channel.advance(now_ns);
+        let (device, number) = (prices.device(medium), channel(medium, prices));
+        self.advance(number, now_ns);
+        let channel = &mut self.channels[number];
         (channel.depth, channel.collection) = (device.queue_depth(), device.spec.collection);
         channel
+    }
+
+    /// Advance a channel to `now_ns`.
+    fn advance(&mut self, number: usize, now_ns: u64) {
+        self.frames -= self.channels[number].advance(now_ns, &mut self.done);
+        for (page, batch) in self.done.drain(..) {
+            let of_page = &mut self.batch_of[page as usize];
+            if *of_page == (number as u8, batch) {
+                *of_page = (WRITTEN, NONE);
+                self.writing_taken_back -= 1;
+                self.written.push(page);
+            }
+        }
     }
 
     /// The queueing time of a read of `medium` that arrives at `now_ns` and is served in
@@ -98,39 +136,93 @@ impl WriteBack {
         std::mem::take(&mut self.waits)
     }
 
-    /// Number of frames under write-back at `now_ns`.
+    /// Number of frames at `now_ns` that are free when their pages are written.
     pub fn frames_at(&mut self, now_ns: u64) -> usize {
-        if self.frames > 0 {
-            self.frames -= self.channels.iter_mut().map(|channel| channel.advance(now_ns)).sum::<usize>();
+        if self.is_writing() {
+            (0..self.channels.len()).for_each(|number| self.advance(number, now_ns));
         }
         self.frames
     }
 
-    /// Give `page` its frame back if it is under write-back; the frame then no longer waits for the
-    /// write. Returns whether it was.
-    pub fn take_back_frame(&mut self, page: PageId) -> bool {
-        let (number, batch) = std::mem::replace(&mut self.batch_of[page as usize], (0, NONE));
-        let channel = &mut self.channels[usize::from(number)];
-        let pending = batch.checked_sub(channel.first + 1).and_then(|at| channel.batches.get_mut(at as usize));
-        let Some(batch) = pending.filter(|batch| batch.frames > 0) else { return false };
-        batch.frames -= 1;
-        self.frames -= 1;
-        true
+    /// Number of frames of pages that were taken back.
+    pub fn taken_back(&self) -> usize {
+        self.taken_back
     }
 
-    /// Forget the content of `page`. Its frame still waits for the write, but cannot be taken back.
-    pub fn forget(&mut self, page: PageId) {
-        // Without a pending write no entry is valid, and most schemes never have one.
-        if self.frames > 0 {
-            self.batch_of[page as usize] = (0, NONE);
+    /// Whether any page that has a frame is being written.
+    pub fn is_writing(&self) -> bool {
+        self.frames + self.writing_taken_back > 0
+    }
+
+    /// A page that was taken back and has been written since the last call.
+    pub fn take_written(&mut self) -> Option<PageId> {
+        while let Some(page) = self.written.pop() {
+            if self.is_written(page) {
+                return Some(page);
+            }
         }
+        None
     }
 
-    /// The time at which `frames` of the frames are free, or all of them if there are fewer.
+    /// Whether `page` was taken back and has been written.
+    pub fn is_written(&self, page: PageId) -> bool {
+        self.batch_of[page as usize].0 == WRITTEN
+    }
+
+    /// The channel and the index of the batch by which `page` is being written.
+    fn pending(&self, page: PageId) -> Option<(usize, usize)> {
+        let (number, batch) = self.batch_of[page as usize];
+        let channel = self.channels.get(usize::from(number))?;
+        let at = batch.checked_sub(channel.first + 1)? as usize;
+        (at < channel.batches.len()).then_some((usize::from(number), at))
+    }
+
+    /// Whether `page` was taken back and is still being written.
+    fn is_writing_taken_back(&self, page: PageId) -> bool {
+        self.pending(page).is_some_and(|(number, at)| self.channels[number].batches[at].taken_back.contains(&page))
+    }
+
+    /// Take the frame of `page`, for a reference or because a scan frees it, if the page is under
+    /// write-back or was taken back. Returns whether it was.
+    pub fn take_frame(&mut self, page: PageId) -> bool {
+        let (written, writing) = (self.is_written(page), self.is_writing_taken_back(page));
+        let mut waits = false;
+        if let Some((number, at)) = self.pending(page).filter(|_| !writing) {
+            let batch = &mut self.channels[number].batches[at];
+            waits = batch.frames > 0;
+            batch.frames -= usize::from(waits);
+        }
+        self.frames -= usize::from(waits);
+        self.taken_back -= usize::from(written || writing);
+        self.writing_taken_back -= usize::from(writing);
+        self.batch_of[page as usize] = (0, NONE);
+        written || writing || waits
+    }
+
+    /// Forget the content of `page`. If it is being written, its frame is free after that and
+    /// cannot be taken. If it was taken back and has been written, its frame is free now.
+    pub fn forget(&mut self, page: PageId) {
+        // Without a frame that waits no entry is valid, and most schemes never have one.
+        if self.frames + self.taken_back == 0 {
+            return;
+        }
+        let (written, writing) = (self.is_written(page), self.is_writing_taken_back(page));
+        if let Some((number, at)) = self.pending(page).filter(|_| writing) {
+            self.channels[number].batches[at].frames += 1;
+        }
+        self.frames += usize::from(writing);
+        self.taken_back -= usize::from(written || writing);
+        self.writing_taken_back -= usize::from(writing);
+        self.batch_of[page as usize] = (0, NONE);
+    }
+
+    /// The time at which `frames` of the pages that have frames are written, or all of them if
+    /// there are fewer.
     pub fn freed_at(&self, frames: usize) -> u64 {
         let mut ends: Vec<(u64, usize)> = Vec::new();
         for channel in &self.channels {
-            ends.extend(channel.batches.iter().filter(|batch| batch.frames > 0).map(|batch| (batch.ends + channel.shift_ns, batch.frames)));
+            let held = channel.batches.iter().map(|batch| (batch.ends + channel.shift_ns, batch.frames + batch.taken_back.len()));
+            ends.extend(held.filter(|(_, held)| *held > 0));
         }
         ends.sort_unstable();
         let mut sum = 0;
@@ -155,6 +247,11 @@ impl WriteBack {
         let waiting: usize = self.channels.iter().flat_map(|channel| &channel.batches).map(|batch| batch.frames).sum();
         if waiting != self.frames {
             return Err(format!("{waiting} frames wait for writes, but {} are counted", self.frames));
+        }
+        let pages = 0..self.batch_of.len() as PageId;
+        let taken_back = pages.filter(|page| self.is_written(*page) || self.is_writing_taken_back(*page)).count();
+        if taken_back != self.taken_back {
+            return Err(format!("{taken_back} pages were taken back, but {} are counted", self.taken_back));
         }
         Ok(())
     }

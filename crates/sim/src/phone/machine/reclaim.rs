@@ -5,9 +5,9 @@ use super::entries::SwapEntries;
 use super::frames::Frames;
 use super::hotness::Hotness;
 use super::record::Record;
-use super::senders::{Outgoing, Sender};
 use crate::ledger::Charge;
 use crate::phone::user::apps::Apps;
+use std::ops::AddAssign;
 use swaplab_apps::a2s::Gate;
 use swaplab_policy::{bits, Backing};
 use swaplab_swap::{zsmalloc, Stored};
@@ -26,68 +26,42 @@ pub struct Keeper<'a> {
     pub apps: &'a Apps,
     pub hotness: &'a Hotness,
     pub now_ns: u64,
-    /// Whether a page that is written to storage keeps its frame until the write is done.
-    pub holds_frames: bool,
 }
 
 /// The result of an attempt to evict the released pages.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub struct Outcome {
     /// Number of evicted pages, and those of files among them.
     pub frames: usize,
     pub files: usize,
+    /// Of the evicted pages, those that had been written before.
+    pub written: usize,
+    /// Number of pages whose writes begin, and which the policy took back.
+    pub taken_back: usize,
     /// Whether the policy had released any page.
     pub any: bool,
 }
 
-/// Evict the pages that the policy released in call number `attempt` of a batch, or put them back.
-/// The costs of their transfers are added to `busy`; their senders, and the pages whose frames wait
-/// for a write to storage, are added to `outgoing`.
-pub fn evict_or_put_back(
-    frames: &mut Frames,
-    swap: &mut SwapEntries,
-    record: &mut Record,
-    keeper: &Keeper,
-    attempt: usize,
-    busy: &mut Charge,
-    outgoing: &mut Outgoing,
-) -> Outcome {
-    let mut outcome = Outcome::default();
-    while let Some(page) = frames.pages.take_released() {
-        outcome.any = true;
-        frames.count(page, false);
-        if let Some(folio) = frames.release_folio(page) {
-            let adjacent = swap.side.reserve_run(&folio);
-            let counts = &mut frames.folios.counts;
-            *(if adjacent { &mut counts.swapped_out } else { &mut counts.swap_out_fallbacks }) += 1;
-        }
-        let evicted = try_evict(page, frames, swap, record, keeper, attempt, busy);
-        if evicted != Evicted::No {
-            if evicted == Evicted::WithTransfers {
-                swap.side.writes().for_each(|(of, medium)| outgoing.note(medium, Sender::SwapOut(keeper.apps.layout.owners[of as usize])));
-                let held = swap.storage_of(page).filter(|_| keeper.holds_frames);
-                outgoing.held.extend(held.map(|medium| (page, medium)));
-            }
-            frames.pages.clear(page, bits::DIRTY);
-            outcome.frames += 1;
-            outcome.files += usize::from(frames.pages.backing(page) == Backing::File);
-        } else {
-            frames.put_back(page);
-        }
+impl AddAssign for Outcome {
+    fn add_assign(&mut self, of: Outcome) {
+        self.frames += of.frames;
+        self.files += of.files;
+        self.written += of.written;
+        self.taken_back += of.taken_back;
+        self.any |= of.any;
     }
-    outcome
 }
 
 /// Whether a page may leave memory, and whether the scheme moves its content.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Evicted {
+pub enum Evicted {
     No,
     Dropped,
     WithTransfers,
 }
 
 /// Try to swap out or drop `page`.
-fn try_evict(
+pub fn try_evict(
     page: PageId,
     frames: &mut Frames,
     swap: &mut SwapEntries,
@@ -146,5 +120,6 @@ pub fn free(frames: &Frames, swap: &SwapEntries) -> usize {
 /// Number of frames in use: of resident pages, pages under write-back, kswapd's batch, pinned
 /// memory and the pool.
 pub fn frames_in_use(frames: &Frames, swap: &SwapEntries) -> usize {
-    frames.in_use.pages + frames.in_use.writing + frames.in_use.in_batch + frames.in_use.pinned + swap.pool_frames()
+    let writing = frames.in_use.writing + frames.in_use.taken_back;
+    frames.in_use.pages + writing + frames.in_use.in_batch + frames.in_use.pinned + swap.pool_frames()
 }

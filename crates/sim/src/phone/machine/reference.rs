@@ -44,17 +44,17 @@ impl Machine {
 
     fn fault(&mut self, page: PageId, op: Op) {
         self.prefetch.trail.fetched(page);
-        let pages = &mut self.frames.pages;
-        if pages.backing(page) == Backing::File {
+        if self.frames.pages.backing(page) == Backing::File {
             return self.file_fault(page, op);
         }
-        if pages.bits(page) & (bits::SLOT | bits::MAPPED) == 0 {
+        let state = self.frames.pages.bits(page);
+        if state & (bits::SLOT | bits::MAPPED) == 0 {
             return self.zero_fill(page, op);
         }
-        if pages.bits(page) & bits::SLOT != 0 && self.clock.write_back.take_back_frame(page) {
+        if state & bits::SLOT != 0 && self.leaves_swap_cache(page) {
             return self.swap_cache_fault(page, op);
         }
-        let mapped = pages.bits(page) & bits::MAPPED != 0;
+        let mapped = state & bits::MAPPED != 0;
         if mapped && !op.is_write() {
             self.swap.side.moves.mapped_references += 1;
             return self.read_in_place();
@@ -90,6 +90,7 @@ impl Machine {
             self.bring_in(page, others);
         }
         for neighbor in ahead {
+            self.leaves_swap_cache(neighbor);
             self.count_swap_in(neighbor);
             self.frames.pages.set(neighbor, bits::SLOT);
             self.admit(neighbor, Op::Read);
@@ -119,7 +120,6 @@ impl Machine {
         self.counts.swap_cache_hits += 1;
         let kept = self.swap.found_in_memory(page, op);
         self.wait(Origin::Swap, true, 1);
-        self.frames.in_use.writing = self.clock.write_back.frames_at(self.clock.now());
         if !kept {
             self.swap.free(page, Freed::Copy, self.clock.now());
             self.frames.policy.set_swappable(true);
@@ -131,6 +131,16 @@ impl Machine {
         }
         self.frames.insert(page, op);
         self.write_back_released();
+    }
+
+    /// Take the frame that `page` has in the swap cache, if it is there.
+    fn leaves_swap_cache(&mut self, page: PageId) -> bool {
+        let was_there = self.clock.write_back.take_frame(page);
+        if was_there {
+            let now_ns = self.clock.now();
+            self.frames.follow_writes(&mut self.clock.write_back, now_ns);
+        }
+        was_there
     }
 
     pub(super) fn count_swap_in(&mut self, page: PageId) {
@@ -223,6 +233,7 @@ impl Machine {
                 return;
             }
             if others.in_swap {
+                self.leaves_swap_cache(other);
                 self.frames.pages.clear(other, bits::SLOT);
                 self.swap.fault_of_folio(other);
                 self.wait(Origin::Swap, true, 0);

@@ -27,19 +27,28 @@ impl Sender {
 /// Pages of a batch of requests by sender.
 pub type Shares = Vec<(Sender, u64)>;
 
-/// Writes that are about to be submitted: pages that keep their frames until they are written, and
-/// pages by medium and sender.
+/// A page that keeps its frame until `medium` has written it, or, if the page policy took it back,
+/// until a scan after that.
+#[derive(Clone, Copy, Debug)]
+pub struct Held {
+    pub page: PageId,
+    pub medium: Medium,
+    pub taken_back: bool,
+}
+
+/// Writes that are about to be submitted: pages that keep their frames, and pages by medium and
+/// sender.
 #[derive(Clone, Debug, Default)]
 pub struct Outgoing {
-    pub held: Vec<(PageId, Medium)>,
+    pub held: Vec<Held>,
     pages: Vec<(Medium, Sender, u64)>,
 }
 
 impl Outgoing {
     /// Pages that keep their frames until `medium` has written them.
     #[cfg(test)]
-    pub fn holding(pages: impl Iterator<Item = PageId>, medium: Medium) -> Outgoing {
-        Outgoing { held: pages.map(|page| (page, medium)).collect(), pages: Vec::new() }
+    pub fn holding(pages: impl Iterator<Item = PageId>, medium: Medium, taken_back: bool) -> Outgoing {
+        Outgoing { held: pages.map(|page| Held { page, medium, taken_back }).collect(), pages: Vec::new() }
     }
 
     /// Writes of `pages` pages of one sender.

@@ -26,7 +26,8 @@ const SWAPS: [&str; 11] = [
     "nvm-cache:nvm=4MiB",
     "nvm-cache:nvm=2MiB,admission=always,readahead=8",
 ];
-const POLICIES: [&str; 6] = ["active-inactive", "active-inactive:kernel=3.4", "mglru", "clock", "lru", "arc"];
+const POLICIES: [&str; 7] =
+    ["active-inactive", "active-inactive:kernel=3.4", "active-inactive:kernel=6.12", "mglru", "clock", "lru", "arc"];
 const APP_POLICIES: [&str; 4] = ["none", "ess", "lvsp", "a2s"];
 const KILLERS: [&str; 4] = ["minfree:minfree_kb=[4608;5760;6912;8064;9216;11520]", "lmkd", "when-swap-full", "off"];
 const ORDERS: [IoOrder; 5] = [IoOrder::Noop, IoOrder::CfqLike, IoOrder::RowLike, IoOrder::MqDeadlineLike, IoOrder::ReadsFirst];

@@ -10,17 +10,20 @@ use crate::phone::user::layout::{AppPages, Layout, NO_PAGES};
 use std::sync::Arc;
 use swaplab_apps::Killer;
 use swaplab_experiment::{Devices, IoOrder, KswapdCore};
+use swaplab_swap::Medium;
 use swaplab_vocab::{Class, Op};
 
 /// Time of eMMC 4.41 to write a page: 88,615 ns of its bus and 100,000 ns of its array.
 const WRITE_NS: u64 = 188_615;
 
 /// Six frames, filled by apps 0 and 1, on an eMMC that serves requests in the order of their
-/// arrival.
-fn full() -> Machine {
+/// arrival, with this page policy.
+fn full(policy: &str) -> Machine {
+    let policy: swaplab_vocab::Spec = policy.parse().unwrap();
     let prices = Arc::new(Prices::new(&Devices { flash: "emmc-4.41".into(), ..Devices::default() }).unwrap());
-    let mut phone = with_launches(&design("s", "flash", "none"), &[], &|phone, _| {
+    let mut phone = with_launches(&design("s", "flash", "none"), &[], &|phone, design| {
         (phone.write_back_holds_frames, phone.io_order, phone.prices) = (true, IoOrder::Noop, prices.clone());
+        design.policy = PagePolicy::Registry(swaplab_policy::PolicySpec::of(&policy).unwrap());
     });
     (0..2).for_each(|app| start(&mut phone, app, Op::Write));
     phone.kswapd.backoff = 0;
@@ -29,7 +32,7 @@ fn full() -> Machine {
 
 #[test]
 fn a_direct_reclaimer_waits_for_the_first_page_to_be_written() {
-    let mut phone = full();
+    let mut phone = full("lru");
     phone.apps.launcher.launch(2);
     phone.touch(6, Op::Write);
     check(&phone).unwrap();
@@ -54,7 +57,7 @@ fn a_direct_reclaimer_waits_for_the_first_page_to_be_written() {
 
 #[test]
 fn the_frame_of_a_dead_apps_page_waits_for_its_write() {
-    let mut phone = full();
+    let mut phone = full("lru");
     phone.apps.launcher.launch(2);
     phone.touch(6, Op::Write);
     assert_eq!(phone.frames.in_use.writing, 1);
@@ -66,6 +69,37 @@ fn the_frame_of_a_dead_apps_page_waits_for_its_write() {
     phone.apps.launcher.launch(0);
     phone.touch(1, Op::Write);
     assert_eq!((phone.counts.swap_cache_hits, phone.free()), (0, 0));
+    check(&phone).unwrap();
+}
+
+/// By the rules of Linux 6.12, a page that storage has written keeps its frame until a second scan.
+/// All six pages are written before the first of them is free.
+#[test]
+fn a_written_page_keeps_its_frame_until_a_scan_finds_it() {
+    let mut phone = full("active-inactive:kernel=6.12");
+    phone.apps.launcher.launch(2);
+    phone.touch(6, Op::Write);
+    check(&phone).unwrap();
+    let in_use = phone.frames.in_use;
+    assert_eq!((in_use.pages, in_use.writing, in_use.taken_back, phone.counts.reclaimed_direct), (1, 0, 5, 1));
+    let written = phone.clock.write_back.bytes(Medium::Flash);
+    // The others are in the swap cache: a reference finds page 5 there without a read.
+    phone.clock.take_stalls();
+    phone.touch(5, Op::Read);
+    assert_eq!((phone.clock.take_stalls().total_ns(), phone.counts.swap_cache_hits), (phone.prices.processor().fault.0, 1));
+    // When all have been written, no frame is free.
+    phone.clock.pause(6 * WRITE_NS);
+    phone.reap();
+    assert_eq!((phone.free(), phone.frames.in_use.taken_back), (0, 4));
+    // kswapd's scan frees one of them and the direct reclaimer's another, without another write.
+    phone.touch(7, Op::Write);
+    assert_eq!((phone.frames.in_use.taken_back, phone.counts.reclaimed_direct + phone.counts.reclaimed_background), (2, 3));
+    assert_eq!(phone.clock.write_back.bytes(Medium::Flash), written);
+    check(&phone).unwrap();
+    // One frame is free. Those of the dead app's two written pages are free at once, as is that of
+    // page 5.
+    phone.deaths().kill(1, crate::phone::machine::record::Reason::LowMemory);
+    assert_eq!((phone.frames.in_use.taken_back, phone.free()), (0, 4));
     check(&phone).unwrap();
 }
 

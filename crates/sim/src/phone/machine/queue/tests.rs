@@ -16,7 +16,7 @@ fn write_charge(medium: Medium, pages: u64, requests: u64, ns: u64) -> Charge {
 
 /// Pages that keep their frames until flash has written them.
 fn outgoing(pages: std::ops::Range<PageId>) -> Outgoing {
-    Outgoing::holding(pages, Medium::Flash)
+    Outgoing::holding(pages, Medium::Flash, false)
 }
 
 fn emmc() -> Prices {
@@ -85,11 +85,11 @@ fn a_page_under_write_back_can_take_its_frame_back_until_it_is_written() {
     queue.submit(&write_charge(Medium::Flash, 4, 0, 4 * MS), &outgoing(4..5), MS, &prices);
     queue.check().unwrap();
     assert_eq!((queue.frames_at(11 * MS), queue.freed_at(1)), (5, 12 * MS));
-    assert_eq!((queue.take_back_frame(0), queue.take_back_frame(0), queue.take_back_frame(8)), (true, false, false));
+    assert_eq!((queue.take_frame(0), queue.take_frame(0), queue.take_frame(8)), (true, false, false));
     queue.forget(1);
-    assert_eq!((queue.take_back_frame(1), queue.frames_at(11 * MS)), (false, 4));
+    assert_eq!((queue.take_frame(1), queue.frames_at(11 * MS)), (false, 4));
     assert_eq!(queue.frames_at(12 * MS), 0);
-    assert!(!queue.take_back_frame(2));
+    assert!(!queue.take_frame(2));
     queue.check().unwrap();
 }
 
