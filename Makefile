@@ -135,7 +135,7 @@ coverage: .venv/tools
 	$(BIN)/python -m benches.coverage.run $(ARGS)
 
 # The simulated phone beside a kernel under virtual time, over configurations drawn by the commit's
-# hash: docs/validation.md, about a minute of processor time a draw (ARGS="--draws 40 --recorded
+# hash: docs/validation.md, about ten minutes of processor time a draw (ARGS="--draws 40 --recorded
 # FOLDER").
 validation: .venv/tools
 	$(BIN)/python -m benches.validation.run $(ARGS)

@@ -22,9 +22,11 @@ from benches.validation.prices import Prices
 
 #: Half the number of a configuration's seeds. The kernel's first half is compared with the phone,
 #: and with its other half (A against A).
-PAIRS = 3
+PAIRS = 6
 #: Launches per round; one round is warm-up, one counts.
 LAUNCHES = 13
+#: The least memory of a guest in MiB.
+LEAST = 192
 SCHEMES = ("zram:size={size}MiB", "flash:size={size}MiB", "nvm-copy:size={size}MiB")
 KILLERS = ("lmkd", "off", "minfree:minfree_kb=[4096],adj=[900]")
 
@@ -65,7 +67,7 @@ class Drawn:
     @property
     def ample_mebibytes(self) -> int:
         """MiB of memory in which all apps fit twice."""
-        return 192 + 2 * self.footprint_mebibytes
+        return LEAST + 2 * self.footprint_mebibytes
 
     def uses(self, own: Mapping[str, OwnWork] | None = None) -> list[Use]:
         """List the apps for an experiment, with their processor times `own` if given."""
@@ -88,9 +90,17 @@ class Drawn:
 
 def draw(commit: str, number: int, facts: Facts, recorded: list[Path]) -> Drawn:
     """Draw configuration `number` of `commit`. Every second one takes its launches from a
-    recording, if there are any.
+    recording, if there are any. What does not fit the memory is drawn again: if the apps of the
+    launches are so few or so small that a guest of `LEAST` MiB has more memory than the drawn share
+    of their working set.
     """
     rng = random.Random(f"{commit}:{number}")
+    while (drawn := _draw_once(rng, f"{commit[:8]}-{number}", number, facts, recorded)) is None:
+        pass
+    return drawn
+
+
+def _draw_once(rng: random.Random, name: str, number: int, facts: Facts, recorded: list[Path]) -> Drawn | None:
     file_share = rng.uniform(0.2, 0.6)
     write_ratio = rng.uniform(0.1, 0.7)
     apps = tuple(
@@ -108,7 +118,9 @@ def draw(commit: str, number: int, facts: Facts, recorded: list[Path]) -> Drawn:
         order, source = generated_order(names, rng), "generated"
     launched = tuple(app for app in apps if app.name in order)
     dram = guest_bytes(factor * working_set(launched), facts, len(launched))
-    return Drawn(f"{commit[:8]}-{number}", launched, dram, factor, swappiness, killer, schemes, order, source)
+    if dram < LEAST * MIB:
+        return None
+    return Drawn(name, launched, dram, factor, swappiness, killer, schemes, order, source)
 
 
 def working_set(apps: tuple[DrawnApp, ...]) -> float:
@@ -118,10 +130,9 @@ def working_set(apps: tuple[DrawnApp, ...]) -> float:
 
 def guest_bytes(wanted: float, facts: Facts, apps: int) -> int:
     """Compute the memory of a guest with `wanted` bytes for apps: the kernel's memory is added; a
-    multiple of 2 MiB, at least 192 MiB.
+    multiple of 2 MiB.
     """
-    steps = round(facts.dram(wanted, apps) / (2 * MIB))
-    return max(192 * MIB, steps * 2 * MIB)
+    return round(facts.dram(wanted, apps) / (2 * MIB)) * 2 * MIB
 
 
 def generated_order(names: list[str], rng: random.Random) -> tuple[str, ...]:
@@ -166,7 +177,7 @@ def experiment_of(
     prices: Prices | None = None,
     mglru: bool = False,
 ) -> Experiment:
-    """Build the experiment with six seeds. What is the apps' and the system's `own` and the
+    """Build the experiment with a seed for each run of the kernel. What is the apps' and the system's `own` and the
     `prices` of a page are used by the phone only.
     """
     rules = "6.1" if kernel == "debian-6.1" else "6.12"

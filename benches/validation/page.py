@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from statistics import fmean, median
 
 from swaplab.analysis.verdict import plural
+from swaplab.core.statistics import mean_interval
 
 from benches.validation.prices import FAULT_NS
 from benches.validation.result import Result
@@ -25,8 +27,8 @@ kernel are virtual, and those of the phone are simulated.
 METHOD = """
 ## How it is judged
 
-Kernel and phone run each configuration under six seeds. The phone's first three runs are compared with the kernel's first three, in pairs
-of the same seed. The kernel's other three runs are compared with its first three (A against A), which shows the kernel's own spread.
+Kernel and phone run each configuration under twelve seeds. The phone's first six runs are compared with the kernel's first six, in pairs
+of the same seed. The kernel's other six runs are compared with its first six (A against A), which shows the kernel's own spread.
 The margin is 10 % of the kernel's figure; for the median delay it is 15 %, and for kills it is 1 kill.
 
 | verdict | meaning |
@@ -89,6 +91,7 @@ def summary(results: list[Result]) -> list[str]:
         verdicts = [result.judged[at].verdict for result in results]
         counts = [verdicts.count(name) for name in ("equivalent", "different", "undecided", "nothing")]
         lines.append(f"| {figure.name} | " + " | ".join(map(str, counts)) + " |")
+    lines += ["", *pooled(results)]
     all_contests = contests(results)
     close = [contest for contest in all_contests if contested(contest[:2])]
     skills = [result.skill for result in results if not math.isnan(result.skill)]
@@ -103,6 +106,31 @@ def summary(results: list[Result]) -> list[str]:
         f"In {met} of {plural(len(skills), 'design')} with swap-ins, the phone's error in swap-ins is at most half of that of the better "
         "null predictor, that is, its skill is at most 0.5 (goal: in all). One null predictor is LRU by stack distance; the other predicts "
         "that all pages of a launch come from swap.",
+    ]
+
+
+def pooled(results: list[Result]) -> list[str]:
+    """Format the errors of all designs together. A mean ratio shows a bias of the phone; the
+    median error shows how far a single prediction is off.
+    """
+    lines = ["| figure | designs | phone / kernel, geometric mean | median error |", "|---|---|---|---|"]
+    for at, figure in enumerate(FIGURES):
+        judged = [result.judged[at] for result in results if not math.isnan(result.judged[at].error)]
+        # A ratio needs two figures that are above what counts as nothing.
+        ratios = [math.log(of.phone / of.kernel) for of in judged if min(of.phone, of.kernel) > figure.floor]
+        if figure.counts or not ratios:
+            continue
+        interval = mean_interval(ratios)
+        span = f" ({math.exp(interval.low):.2f} to {math.exp(interval.high):.2f})" if interval else ""
+        error = median(abs(of.error) for of in judged)
+        lines.append(f"| {figure.name} | {len(judged)} | {math.exp(fmean(ratios)):.2f}{span} | {100 * error:.0f} % |")
+    kills = [of for result in results for of in result.judged if of.figure.counts and not math.isnan(of.error)]
+    within = sum(abs(of.error) <= 1 for of in kills)
+    return [
+        "The errors of all designs together: a mean ratio shows a bias of the phone (95 % interval over designs), a median error how far a",
+        f"single prediction is off. The number of kills is within 1 in {within} of {plural(len(kills), 'design')} with kills.",
+        "",
+        *lines,
     ]
 
 

@@ -12,7 +12,7 @@ from swaplab.core.errors import BadInput
 from swaplab.core.statistics import Interval
 
 from benches.validation import page, store
-from benches.validation.draw import MIB, Drawn, DrawnApp, draw, experiment_of, guest_bytes, recorded_order, working_set
+from benches.validation.draw import LEAST, MIB, Drawn, DrawnApp, draw, experiment_of, guest_bytes, recorded_order, working_set
 from benches.validation.facts import Facts, Own, OwnWork
 from benches.validation.nulls import skill, stack_distance, touched
 from benches.validation.prices import Prices
@@ -104,10 +104,8 @@ def test_null_predictors() -> None:
 def test_memory_of_a_guest() -> None:
     apps = drawn(("a", "b")).apps
     assert working_set(apps) == 6 * MIB
-    # Two sections of 128 MiB: (200 + 8 + 2 x 2 + 16 + 2 x 0.5) / 0.99 = 231.3 MiB; a small one has
-    # 192.
+    # Two sections of 128 MiB: (200 + 8 + 2 x 2 + 16 + 2 x 0.5) / 0.99 = 231.3 MiB.
     assert guest_bytes(200 * MIB, FACTS, 2) == 232 * MIB
-    assert guest_bytes(20 * MIB, FACTS, 2) == 192 * MIB
 
 
 def test_draws_are_reproducible_and_valid_experiments() -> None:
@@ -118,6 +116,12 @@ def test_draws_are_reproducible_and_valid_experiments() -> None:
     assert len(of.design) == 2 and of.run.on == ["phone", "vm"]
     assert size_bytes("kernel_reserved", of.machine.kernel_reserved) == 18.5 * MIB
     assert all(0.2 <= app.file_share <= 0.6 for app in one.apps) and 0.85 <= one.memory_factor <= 1.15
+    # The memory is the drawn share of the working set: what would need less than a guest's least
+    # memory is drawn again.
+    for number in range(40):
+        of_number = draw("abc", number, FACTS, [])
+        assert of_number.dram >= LEAST * MIB
+        assert of_number.dram == guest_bytes(of_number.memory_factor * working_set(of_number.apps), FACTS, len(of_number.apps))
 
 
 def test_launches_of_a_recording(tmp_path: Path) -> None:
@@ -152,6 +156,8 @@ def test_results_of_several_runs_are_kept_and_shown_together(tmp_path: Path, mon
     text = page.text([both, both.model_copy(update={"mglru": True})])
     assert "2 configurations, 4 designs" in text and "## Held out: with MGLRU" in text and "### aaaaaaaa-0 with MGLRU" in text
     assert "| swap-ins | 4 | 0 | 0 | 0 |" in text
+    # Each phone is 2 % above its kernel.
+    assert "| swap-ins | 4 | 1.02 (1.02 to 1.02) | 2 % |" in text and "within 1 in 0 of 4 designs" in text
     (tmp_path / "broken.json").write_text("{}")
     with pytest.raises(BadInput, match="expected a file that it wrote"):
         store.read(tmp_path / "broken.json")

@@ -2,9 +2,9 @@
 //!
 //! Source: Linux mm/vmscan.c, `balance_pgdat`.
 //! Deviations: with a policy without passes (all but `active-inactive:kernel=6.12`), kswapd checks
-//! its watermark after each batch, where `balance_pgdat` does so between passes. It counts pages
-//! under write-back as free when it checks, where the kernel's kswapd scans them again at the tail
-//! of the list and is throttled there.
+//! its watermark after each batch, where `balance_pgdat` does so between passes, and counts pages
+//! under write-back as free. The kernel's kswapd is throttled when it meets them
+//! (`VMSCAN_THROTTLE_WRITEBACK`).
 
 use super::clock::Elapsed;
 use super::eviction::Eviction;
