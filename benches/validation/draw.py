@@ -177,8 +177,8 @@ def experiment_of(
     prices: Prices | None = None,
     mglru: bool = False,
 ) -> Experiment:
-    """Build the experiment with a seed for each run of the kernel. What is the apps' and the system's `own` and the
-    `prices` of a page are used by the phone only.
+    """Build the experiment with a seed for each run of the kernel. What is the apps' and the
+    system's `own` and the `prices` of a page are used by the phone only.
     """
     rules = "6.1" if kernel == "debian-6.1" else "6.12"
     machine = {

@@ -12,8 +12,9 @@
 //! Why: phones used it until MGLRU, and papers on swap compare with it.
 //! Source: Linux 6.1 to 6.12, mm/vmscan.c (shrink_active_list, folio_check_references,
 //! get_scan_count, shrink_lruvec, prepare_scan_control, snapshot_refaults), mm/workingset.c,
-//! mm/swap.c (lru_note_cost, folio_rotate_reclaimable); Linux 3.4, mm/vmscan.c (page_check_references, get_scan_count),
-//! mm/rmap.c (page_add_new_anon_rmap); we read the behavior there, the code is our own.
+//! mm/swap.c (lru_note_cost, folio_rotate_reclaimable); Linux 3.4, mm/vmscan.c
+//! (page_check_references, get_scan_count), mm/rmap.c (page_add_new_anon_rmap); we read the
+//! behavior there, the code is our own.
 //! Deviations: a batch pauses at each evicted page; with `kernel=3.4` one page is scanned at a
 //! time, without scan priorities; every page is mapped; a page counts as executable after an
 //! instruction fetch from it; no memory control groups; with `kernel=6.1` and `kernel=3.4` the mark
@@ -23,6 +24,7 @@
 //! Weakness: two bits of history; a burst of file pages flushes the inactive list; rotation costs
 //! scans.
 
+mod flags;
 mod scan;
 mod sums;
 #[cfg(test)]
@@ -33,7 +35,7 @@ use super::scan_pass::{Reclaimer, ScanPass};
 use crate::containers::links::List;
 use crate::containers::lists::Lists;
 use crate::{Backing, Describe, Entry, Info, PageView, Policy, Setup, Signal};
-use scan::Scan;
+use flags::{Scan, ACCESSED, EXECUTABLE, RECALLED, SHADOW, WORKINGSET, WRITING, WRITTEN};
 use swaplab_vocab::spec::Place;
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
@@ -43,20 +45,6 @@ const ACTIVE: [List; 2] = [List(2), List(3)];
 const ANON: usize = Backing::Swap as usize;
 const FILE: usize = Backing::File as usize;
 
-/// The accessed bit of the page-table entry.
-const ACCESSED: u8 = 1;
-/// A scan found the page accessed once while it was inactive.
-const REFERENCED: u8 = 2;
-/// The page was active before: a refault on it means that the working set does not fit into memory.
-const WORKINGSET: u8 = 4;
-const EXECUTABLE: u8 = 8;
-/// The page is evicted and has a shadow entry with its time of eviction.
-const SHADOW: u8 = 16;
-/// The page faulted within the refault distance and enters the active list.
-const RECALLED: u8 = 32;
-/// The page is being written to swap, or has been written. It is in a list, but not resident.
-const WRITING: u8 = 64;
-const WRITTEN: u8 = 128;
 /// A reclaimer gives up after this many rounds of passes that scanned no page (mm/internal.h,
 /// `MAX_RECLAIM_RETRIES`), which happens when every list is so short that its share rounds down to
 /// no page.

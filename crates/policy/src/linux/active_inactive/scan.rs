@@ -1,18 +1,10 @@
 //! The scans of `active-inactive`: what is done with a scanned page, and which pages are scanned
 //! next.
 
-use super::{ActiveInactivePolicy, ACCESSED, ACTIVE, ANON, EXECUTABLE, FILE, INACTIVE, REFERENCED, SHADOW, WORKINGSET, WRITING, WRITTEN};
+use super::flags::{Scan, ACCESSED, EXECUTABLE, REFERENCED, SHADOW, WORKINGSET, WRITING, WRITTEN};
+use super::{ActiveInactivePolicy, ACTIVE, ANON, FILE, INACTIVE};
 use crate::linux::scan_pass::{Balance, Reclaimer, BATCH};
 use crate::PageView;
-
-/// What became of a scanned page.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scan {
-    Evicted,
-    Spared,
-    /// The list is empty, or the page is being written: scanning on is no progress.
-    Nothing,
-}
 
 impl ActiveInactivePolicy {
     /// Move the oldest active page to the inactive list; executable file pages in use stay.

@@ -3,8 +3,8 @@
 //! Source: Linux mm/vmscan.c, `balance_pgdat`.
 //! Deviations: with a policy without passes (all but `active-inactive:kernel=6.12`), kswapd checks
 //! its watermark after each batch, where `balance_pgdat` does so between passes, and counts pages
-//! under write-back as free. The kernel's kswapd is throttled when it meets them
-//! (`VMSCAN_THROTTLE_WRITEBACK`).
+//! under write-back as free; its writes begin when the clock has passed its work. The kernel's
+//! kswapd is throttled when it meets pages under write-back (`VMSCAN_THROTTLE_WRITEBACK`).
 
 use super::clock::Elapsed;
 use super::eviction::Eviction;
@@ -58,7 +58,9 @@ impl Background<'_> {
         while self.kswapd.is_awake() {
             if self.kswapd.is_due() {
                 self.eviction.frames.in_use.in_batch = 0;
-                self.eviction.now_ns = from_ns + (ns - left);
+                if self.eviction.frames.policy.passes().is_some() {
+                    self.eviction.now_ns = from_ns + (ns - left);
+                }
                 self.batch();
                 continue;
             }

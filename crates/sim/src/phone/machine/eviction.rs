@@ -2,8 +2,9 @@
 //! direct reclaimer.
 //!
 //! Source: Linux mm/vmscan.c. `shrink_folio_list` neither frees nor waits for a page under
-//! write-back; a scan after that frees it. `reclaim_throttle` stops a direct reclaimer that finds nothing else until
-//! `SWAP_CLUSTER_MAX` pages were written, or for HZ / 10 (`VMSCAN_THROTTLE_WRITEBACK`).
+//! write-back; a scan after that frees it. `reclaim_throttle` stops a direct reclaimer that finds
+//! nothing else until `SWAP_CLUSTER_MAX` pages were written, or for HZ / 10
+//! (`VMSCAN_THROTTLE_WRITEBACK`).
 
 use super::clock::StallClock;
 use super::entries::SwapEntries;
