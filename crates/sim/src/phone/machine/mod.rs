@@ -164,7 +164,7 @@ impl Machine {
     /// Free the frames whose write-back is done, and those of killed processes that have ended.
     #[inline(always)]
     pub fn reap(&mut self) {
-        if self.clock.write_back.is_writing() || self.killer.any_dying() {
+        if self.frames.in_use.writing > 0 || self.clock.write_back.is_writing() || self.killer.any_dying() {
             self.free_ended();
         }
     }

@@ -182,6 +182,11 @@ impl WriteBack {
         self.pending(page).is_some_and(|(number, at)| self.channels[number].batches[at].taken_back.contains(&page))
     }
 
+    /// Whether `page` was taken back, and is being written or has been.
+    pub fn is_taken_back(&self, page: PageId) -> bool {
+        self.taken_back > 0 && (self.is_written(page) || self.is_writing_taken_back(page))
+    }
+
     /// Take the frame of `page`, for a reference or because a scan frees it, if the page is under
     /// write-back or was taken back. Returns whether it was.
     pub fn take_frame(&mut self, page: PageId) -> bool {

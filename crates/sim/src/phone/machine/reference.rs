@@ -51,7 +51,7 @@ impl Machine {
         if state & (bits::SLOT | bits::MAPPED) == 0 {
             return self.zero_fill(page, op);
         }
-        if state & bits::SLOT != 0 && self.leaves_swap_cache(page) {
+        if state & bits::SLOT != 0 && self.clock.write_back.take_frame(page) {
             return self.swap_cache_fault(page, op);
         }
         let mapped = state & bits::MAPPED != 0;
@@ -120,6 +120,8 @@ impl Machine {
         self.counts.swap_cache_hits += 1;
         let kept = self.swap.found_in_memory(page, op);
         self.wait(Origin::Swap, true, 1);
+        let now_ns = self.clock.now();
+        self.frames.follow_writes(&mut self.clock.write_back, now_ns);
         if !kept {
             self.swap.free(page, Freed::Copy, self.clock.now());
             self.frames.policy.set_swappable(true);
@@ -133,14 +135,14 @@ impl Machine {
         self.write_back_released();
     }
 
-    /// Take the frame that `page` has in the swap cache, if it is there.
-    fn leaves_swap_cache(&mut self, page: PageId) -> bool {
-        let was_there = self.clock.write_back.take_frame(page);
-        if was_there {
+    /// Free the frame that `page` has in the swap cache if the policy took it back, because a
+    /// transfer brings it in anew.
+    fn leaves_swap_cache(&mut self, page: PageId) {
+        if self.clock.write_back.is_taken_back(page) {
+            self.clock.write_back.take_frame(page);
             let now_ns = self.clock.now();
             self.frames.follow_writes(&mut self.clock.write_back, now_ns);
         }
-        was_there
     }
 
     pub(super) fn count_swap_in(&mut self, page: PageId) {
