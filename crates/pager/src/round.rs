@@ -120,8 +120,8 @@ impl PagerThread {
         self.scattered = scattered;
         let left = dram.saturating_sub(gone);
         let (peak, futile) = (self.seen.peak.max(dram), gone == 0 && left > self.frames);
-        let promised = self.seen.promised - promised;
-        self.seen = Seen { dram: left, anonymous: anonymous.saturating_sub(gone), faults, promised, peak, futile, ..self.seen };
+        let (promised, ahead) = (self.seen.promised - promised, std::mem::take(&mut self.seen.ahead));
+        self.seen = Seen { dram: left, anonymous: anonymous.saturating_sub(gone), faults, promised, ahead, peak, futile, ..self.seen };
         let Some(mut world) = shared.lock_soon() else { return };
         if left > self.budget / 2 {
             gate::close(self.uffd(), &mut world);
@@ -147,7 +147,7 @@ impl PagerThread {
             let page = fault.address / PAGE;
             let room = !fault.protected && expected + CHUNK <= self.budget;
             if room && gate::is_closed(world, page) {
-                let opened = gate::open(self.uffd(), world, page);
+                let opened = self.open_ahead(world, page, expected);
                 self.seen.promised += opened;
                 expected += opened;
             } else {
