@@ -1,8 +1,8 @@
 //! The census: which managed pages are in DRAM. The page table, scanned range by range, is the
 //! pager's only source; memory that it has seen in DRAM and that cannot have left is not scanned
-//! again each time. A page that was out and is in DRAM again has been written (the kernel
-//! copied it). A page that is mapped from the NVM file has been read in place. A page that the
-//! policy does not know is new.
+//! again each time, and evicted memory only if the kernel counts more pages than were found. A page
+//! that was out and is in DRAM again has been written (the kernel copied it). A page that is mapped
+//! from the NVM file has been read in place. A page that the policy does not know is new.
 
 use crate::kernel::pagemap::{PageMap, Run, Where};
 use crate::kernel::sparse::Sparse;
@@ -20,6 +20,9 @@ use std::sync::atomic::Ordering;
 pub struct Census {
     map: PageMap,
     pieces: Vec<(PageRange, Span)>,
+    /// The parts of a piece, and all parts whose pages were evicted.
+    parts: Vec<(PageRange, Part)>,
+    evicted: Vec<PageRange>,
     /// Pages that are new in DRAM, each with whether its arrival is already in the record.
     arrivals: Vec<(usize, bool)>,
     /// Pages that are newly read in place.
@@ -32,43 +35,60 @@ pub struct Census {
 impl Census {
     pub fn new(map: PageMap) -> Result<Census> {
         // SAFETY: zero is a u8.
-        Ok(Census { map, pieces: Vec::new(), arrivals: Vec::new(), reads: Vec::new(), turn: 0, stamp: unsafe { Sparse::new(PAGES) }? })
+        let stamp = unsafe { Sparse::new(PAGES) }?;
+        let (pieces, parts, evicted) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Census { map, pieces, parts, evicted, arrivals: Vec::new(), reads: Vec::new(), turn: 0, stamp })
     }
 
-    /// Scan every managed page, report arrivals and departures to the policy, and append its
+    /// Find every managed page in DRAM, report arrivals and departures to the policy, and append its
     /// victims: enough to leave `kept_free` frames free beyond its reserve. Returns the number of
     /// pages in DRAM.
     ///
     /// Pages read in place are counted only with `all` and in every [`FULL`]th census, as they
-    /// outnumber the pages in DRAM. Settled memory is scanned only then, too.
-    pub fn take(&mut self, world: &mut World, all: bool, kept_free: usize, victims: &mut Vec<usize>) -> Result<usize> {
-        let Census { map, pieces, arrivals, reads, turn, stamp } = self;
+    /// outnumber the pages in DRAM. Settled memory is scanned only then, too, and evicted memory also
+    /// if `misses`, given the number of pages found, says that there are more.
+    pub fn take(
+        &mut self,
+        world: &mut World,
+        all: bool,
+        kept_free: usize,
+        misses: impl Fn(usize) -> bool,
+        victims: &mut Vec<usize>,
+    ) -> Result<usize> {
+        let Census { map, pieces, parts, evicted, arrivals, reads, turn, stamp } = self;
         *turn = turn.wrapping_add(1);
+        let full = all || *turn % FULL == 0;
         pieces.clear();
         pieces.extend(world.spans.all().filter(|(_, s)| s.counts()));
+        evicted.clear();
         arrivals.clear();
         reads.clear();
         let mut counts = Counts::default();
+        let (state, turn) = (&mut world.state, *turn);
         for (piece, span) in pieces.iter() {
             let may_leave = span.evictable();
-            let mut scan = Scan { state: &mut world.state, stamp, turn: *turn, may_leave, arrivals, reads, counts: &mut counts };
-            if all || *turn % FULL == 0 {
-                map.scan(addresses(piece), |run| scan.see(run))?;
-                continue;
+            parts.clear();
+            parts.extend(state.runs(piece.clone(), CHUNK, |states| Part::of(states, may_leave)));
+            let mut scan = Scan { state, stamp, turn, may_leave, arrivals, reads, counts: &mut counts };
+            for (pages, part) in parts.iter() {
+                match part {
+                    Part::Settled if !full => scan.skip(pages.clone()),
+                    Part::Evicted if !full => evicted.push(pages.clone()),
+                    Part::Settled | Part::Plain => map.scan_plain(addresses(pages), |run| scan.see(run))?,
+                    Part::Evicted | Part::Other if full => map.scan(addresses(pages), |run| scan.see(run))?,
+                    Part::Evicted | Part::Other => map.scan_dram(addresses(pages), |run| scan.see(run))?,
+                }
             }
-            let mut page = piece.start;
-            while page < piece.end {
-                let settled = scan.next_settled(page..piece.end);
-                map.scan_dram(addresses(&(page..settled.start)), |run| scan.see(run))?;
-                scan.skip(settled.clone());
-                page = settled.end;
-            }
+        }
+        if !evicted.is_empty() && misses(counts.dram) {
+            let mut scan = Scan { state, stamp, turn, may_leave: true, arrivals, reads, counts: &mut counts };
+            evicted.iter().try_for_each(|pages| map.scan_dram(addresses(pages), |run| scan.see(run)))?;
         }
         add(&world.stats.copied_pages, counts.copied);
         add(&world.stats.direct_reads, reads.len());
         reads.iter().for_each(|page| world.note(EventKind::Read, *page..*page + 1));
         if counts.known != world.frames().resident_count() {
-            forget_absent(world, pieces, stamp, *turn);
+            forget_absent(world, pieces, stamp, turn);
         }
         let stuck = counts.stuck;
         for (page, recorded) in arrivals.iter() {
@@ -142,21 +162,6 @@ impl Scan<'_> {
         }
     }
 
-    /// The first settled pages of `range`, if there are enough of them that a scan of the others is
-    /// worth its call; otherwise the empty range at its end.
-    fn next_settled(&self, range: PageRange) -> PageRange {
-        let mut page = range.start;
-        while self.may_leave && page < range.end {
-            page += self.state.leading(page..range.end, |s| !is_settled(s));
-            let pages = self.state.leading(page..range.end, is_settled);
-            if pages >= CHUNK {
-                return page..page + pages;
-            }
-            page += pages;
-        }
-        range.end..range.end
-    }
-
     /// Count settled pages without a look at the page table.
     fn skip(&mut self, settled: PageRange) {
         self.counts.dram += settled.len();
@@ -165,12 +170,32 @@ impl Scan<'_> {
     }
 }
 
-/// Whether a page is plain anonymous memory that a census has seen in DRAM. It stays there until
-/// the pager evicts it or the program drops it, which the pager is told. A program's own system
-/// calls, of which the pager is not told, and the kernel's swap are found by every [`FULL`]th
-/// census.
-fn is_settled(state: u8) -> bool {
-    state & (KNOWN | PAGED | OUT | SEEN | FROZEN) == KNOWN
+/// What the states of pages of one chunk say about where the pages can be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Part {
+    /// Plain anonymous memory that a census has seen in DRAM. It stays there until the pager evicts
+    /// it or the program drops it, which the pager is told. A program's own system calls, of which
+    /// the pager is not told, and the kernel's swap are found by every [`FULL`]th census.
+    Settled,
+    /// Other plain anonymous memory.
+    Plain,
+    /// Memory that was evicted and that no census has seen in DRAM since.
+    Evicted,
+    /// Other memory that is mapped from the store.
+    Other,
+}
+
+impl Part {
+    fn of(states: &[u8], may_leave: bool) -> Part {
+        let any = states.iter().fold(0, |any, state| any | state);
+        let all = states.iter().fold(u8::MAX, |all, state| all & state);
+        match any & (PAGED | OUT | SEEN | FROZEN) {
+            0 if all & KNOWN != 0 && may_leave => Part::Settled,
+            bits if bits & PAGED == 0 => Part::Plain,
+            _ if all & OUT != 0 && may_leave => Part::Evicted,
+            _ => Part::Other,
+        }
+    }
 }
 
 /// One census of so many scans all memory.
@@ -205,27 +230,30 @@ mod tests {
     }
 
     #[test]
-    fn only_long_runs_of_known_plain_pages_are_settled() {
+    fn a_chunk_is_settled_or_evicted_only_if_all_its_pages_are() {
         let states = [
             (0..CHUNK, PAGED | OUT),
             (CHUNK..2 * CHUNK, KNOWN | PAGED),
-            (2 * CHUNK..3 * CHUNK + 1, KNOWN | REMEMBERED),
-            (3 * CHUNK + 1..4 * CHUNK, KNOWN),
-            (4 * CHUNK..4 * CHUNK + 1, 0),
-            (4 * CHUNK + 1..5 * CHUNK, KNOWN), // one page less than a chunk
+            (2 * CHUNK..3 * CHUNK, KNOWN | REMEMBERED),
+            (3 * CHUNK..4 * CHUNK - 1, KNOWN),
             (5 * CHUNK..6 * CHUNK, KNOWN | FROZEN),
+            (6 * CHUNK..7 * CHUNK - 1, PAGED | OUT),
+            (7 * CHUNK..8 * CHUNK, PAGED | OUT | SEEN),
         ];
+        let parts = [Part::Evicted, Part::Other, Part::Settled, Part::Plain, Part::Plain, Part::Plain, Part::Other, Part::Evicted];
         scan_of(&states, true, |scan| {
-            assert_eq!(scan.next_settled(0..7 * CHUNK), 2 * CHUNK..4 * CHUNK);
-            assert_eq!(scan.next_settled(4 * CHUNK..7 * CHUNK), 7 * CHUNK..7 * CHUNK);
-            scan.skip(2 * CHUNK..4 * CHUNK);
-            assert_eq!((scan.counts.dram, scan.counts.known, scan.counts.stuck), (2 * CHUNK, 2 * CHUNK, 0));
-            assert_eq!((scan.stamp[2 * CHUNK], scan.stamp[4 * CHUNK - 1], scan.stamp[4 * CHUNK]), (3, 3, 0));
+            let parts_of = |pages| scan.state.runs(pages, CHUNK, |states| Part::of(states, true)).collect::<Vec<_>>();
+            let runs = [0..1, 1..2, 2..3, 3..6, 6..7, 7..8].map(|chunks| (chunks.start * CHUNK..chunks.end * CHUNK, parts[chunks.start]));
+            assert_eq!(parts_of(0..8 * CHUNK), runs);
+            assert_eq!(parts_of(4 * CHUNK - 2..4 * CHUNK - 1), [(4 * CHUNK - 2..4 * CHUNK - 1, Part::Settled)]);
+            scan.skip(2 * CHUNK..3 * CHUNK);
+            assert_eq!((scan.counts.dram, scan.counts.known, scan.counts.stuck), (CHUNK, CHUNK, 0));
+            assert_eq!((scan.stamp[2 * CHUNK], scan.stamp[3 * CHUNK - 1], scan.stamp[3 * CHUNK]), (3, 3, 0));
         });
     }
 
     #[test]
-    fn memory_that_may_not_leave_is_never_settled() {
-        scan_of(&[(0..CHUNK, KNOWN)], false, |scan| assert_eq!(scan.next_settled(0..2 * CHUNK), 2 * CHUNK..2 * CHUNK));
+    fn memory_that_may_not_leave_is_neither_settled_nor_evicted() {
+        assert_eq!([KNOWN, PAGED | OUT].map(|state| Part::of(&[state; CHUNK], false)), [Part::Plain, Part::Other]);
     }
 }

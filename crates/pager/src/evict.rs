@@ -163,7 +163,7 @@ impl DirectEvictor {
         let window = addresses(&run);
         self.open(&window)?;
         let mut present: Vec<(PageRange, Where)> = Vec::new();
-        let scanned = self.map.scan(window.clone(), |r| present.push((r.pages(), r.place())));
+        let scanned = self.map.scan_plain(window.clone(), |r| present.push((r.pages(), r.place())));
         let saved = scanned.and_then(|()| {
             present.iter().try_for_each(|(pages, place)| match place {
                 Where::Dram => self.save(world, pages),

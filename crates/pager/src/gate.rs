@@ -1,7 +1,7 @@
 //! Gates of fresh memory. A program can fill fresh memory faster than the pager evicts pages. So,
 //! once half of the budget is in DRAM, untouched memory is gated: its first access waits for the
-//! pager, which makes room and then opens the gated part of the chunk, one wait for up to 128
-//! pages. Without gates, a program could exceed its budget between two censuses.
+//! pager, which makes room and then opens the gated part of the chunk, one wait for 128 pages or
+//! more. Without gates, a program could exceed its budget between two censuses.
 
 use crate::kernel::uffd::{Uffd, Watch};
 use crate::kernel::PAGE;
@@ -9,6 +9,7 @@ use crate::spans::{addresses, PageRange};
 use crate::world::bit::*;
 use crate::world::{Gate, World};
 use crate::CHUNK;
+use std::ops::Range;
 
 /// Gate all untouched evictable memory.
 pub fn close(uffd: &Uffd, world: &mut World) {
@@ -74,20 +75,70 @@ pub fn is_closed(world: &World, page: usize) -> bool {
     world.gates.at(page) == Gate::Gated
 }
 
-/// Open the gated part of the chunk of `page`, and wake the waiting threads. Returns the number of
-/// opened pages.
-pub fn open(uffd: &Uffd, world: &mut World, page: usize) -> usize {
-    let chunk = page / CHUNK * CHUNK..(page / CHUNK + 1) * CHUNK;
-    let gated: Vec<PageRange> = world.gates.pieces(chunk.clone()).filter(|(_, gate)| *gate == Gate::Gated).map(|(run, _)| run).collect();
-    for run in &gated {
-        world.gates.set(run.clone(), Gate::Open);
-        let _ = uffd.unregister(addresses(run));
+/// How many chunks one wait opens. A program that fills memory in order of addresses would wait for
+/// each chunk; so each wait for the chunk after those of the last wait opens twice as many chunks.
+#[derive(Default)]
+pub struct Ahead {
+    /// The chunks that the last wait opened.
+    last: Range<usize>,
+}
+
+impl Ahead {
+    /// Open the gates for a thread that waits at `page`, and wake it, while `room` more pages may
+    /// come to DRAM before the next round. Returns the number of opened pages.
+    pub fn open(&mut self, uffd: &Uffd, world: &mut World, page: usize, room: usize) -> usize {
+        let stale = self.advance(page / CHUNK, room / CHUNK);
+        let opened: Vec<PageRange> = world.gates.pieces(pages(stale)).filter(|(_, gate)| *gate == Gate::Open).map(|(run, _)| run).collect();
+        // What of it is untouched is gated again by the next `close`.
+        opened.into_iter().for_each(|run| world.gates.set(run, Gate::Unseen));
+        let range = pages(self.last.clone());
+        let gated: Vec<PageRange> =
+            world.gates.pieces(range.clone()).filter(|(_, gate)| *gate == Gate::Gated).map(|(run, _)| run).collect();
+        for run in &gated {
+            world.gates.set(run.clone(), Gate::Open);
+            let _ = uffd.unregister(addresses(run));
+        }
+        let _ = uffd.wake(addresses(&range));
+        gated.iter().map(PageRange::len).sum()
     }
-    let _ = uffd.wake(addresses(&chunk));
-    gated.iter().map(PageRange::len).sum()
+
+    /// Set `last` to the chunks to open for a wait at `chunk`: if it does not follow the last wait,
+    /// one, otherwise up to a quarter of `room` chunks. Returns the chunks that the last wait opened
+    /// although no thread had asked for them, if the program may have left them.
+    fn advance(&mut self, chunk: usize, room: usize) -> Range<usize> {
+        let last = self.last.clone();
+        let follows = chunk == last.end;
+        let count = if follows { (2 * last.len()).min(room / 4).max(1) } else { 1 };
+        self.last = chunk..chunk + count;
+        if follows {
+            0..0
+        } else {
+            last.end.min(last.start + 1)..last.end
+        }
+    }
+}
+
+/// The pages of `chunks`.
+fn pages(chunks: Range<usize>) -> PageRange {
+    chunks.start * CHUNK..chunks.end * CHUNK
 }
 
 /// Fill the missing page at `address` with zeros and wake its waiters, whatever its gate.
 pub fn open_page(uffd: &Uffd, address: usize) {
     let _ = uffd.fill_zero(address / PAGE * PAGE);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_that_follow_each_other_open_twice_as_many_chunks_within_the_room() {
+        let mut ahead = Ahead::default();
+        let mut open = |chunk, room| (ahead.advance(chunk, room), ahead.last.clone());
+        assert_eq!([open(7, 64), open(8, 64), open(10, 64), open(14, 64)], [7..8, 8..10, 10..14, 14..22].map(|now| (0..0, now)));
+        assert_eq!([open(22, 16), open(26, 0)], [22..26, 26..27].map(|now| (0..0, now)));
+        assert_eq!([open(27, 64), open(29, 64), open(40, 64)], [(0..0, 27..29), (0..0, 29..33), (30..33, 40..41)]);
+        assert_eq!(open(33, 64), (41..41, 33..34));
+    }
 }

@@ -5,6 +5,7 @@
 use crate::gate;
 use crate::shared::Shared;
 use crate::thread::{faults, nap_ns, Evictor, PagerThread, LONGEST_NAP_NS};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 impl PagerThread {
@@ -12,7 +13,8 @@ impl PagerThread {
     /// page faults.
     pub fn watch_idleness(&mut self, shared: &Shared, headroom: usize) {
         let idle = &mut self.sleeps.idle;
-        let now = faults();
+        // `growth` has just counted them.
+        let now = shared.stats.faults.load(Ordering::Relaxed) as usize;
         if now != idle.faults {
             idle.faults = now;
             idle.end();

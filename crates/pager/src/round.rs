@@ -67,12 +67,17 @@ impl PagerThread {
         let (anonymous, faults, promised) = (self.anonymous(), faults(), self.seen.promised);
         let dram = {
             let Some(mut world) = shared.lock_soon() else { return };
-            match self.census.take(&mut world, all, self.kept_free(), &mut self.victims) {
+            let (kept_free, unmanaged, slack) = (self.kept_free(), self.seen.unmanaged.all, self.budget / 64);
+            // Evicted memory may hold so many pages that no census sees at once. Less would be within
+            // what arrives between the census and the kernel's count.
+            let misses = |dram: usize| account::anonymous_pages(&self.statm) > dram + unmanaged + slack;
+            match self.census.take(&mut world, all, kept_free, misses, &mut self.victims) {
                 Ok(dram) => dram,
                 // The mapping changed during the scan: retry in the next round.
                 Err(_) => self.seen.dram,
             }
         };
+        let anonymous_after = self.anonymous();
         if self.sleeps.last.overslept() {
             shared.stats.late_peak_bytes.fetch_max((dram.saturating_sub(self.budget) * PAGE) as u64, Ordering::Relaxed);
         }
@@ -115,8 +120,8 @@ impl PagerThread {
         self.scattered = scattered;
         let left = dram.saturating_sub(gone);
         let (peak, futile) = (self.seen.peak.max(dram), gone == 0 && left > self.frames);
-        let promised = self.seen.promised - promised;
-        self.seen = Seen { dram: left, anonymous: anonymous.saturating_sub(gone), faults, promised, peak, futile, ..self.seen };
+        let (promised, ahead) = (self.seen.promised - promised, std::mem::take(&mut self.seen.ahead));
+        self.seen = Seen { dram: left, anonymous: anonymous.saturating_sub(gone), faults, promised, ahead, peak, futile, ..self.seen };
         let Some(mut world) = shared.lock_soon() else { return };
         if left > self.budget / 2 {
             gate::close(self.uffd(), &mut world);
@@ -124,7 +129,7 @@ impl PagerThread {
         if let Some(record) = &mut world.record {
             record.flush();
         }
-        self.take_account(&world, dram, anonymous, gone, all);
+        self.take_account(&world, dram, [anonymous, anonymous_after], gone, all);
         self.note(&mut world, left);
         shared.exhausted.store(world.exhausted, Ordering::Relaxed);
         shared.census_done.store(requested, Ordering::Release);
@@ -142,7 +147,7 @@ impl PagerThread {
             let page = fault.address / PAGE;
             let room = !fault.protected && expected + CHUNK <= self.budget;
             if room && gate::is_closed(world, page) {
-                let opened = gate::open(self.uffd(), world, page);
+                let opened = self.open_ahead(world, page, expected);
                 self.seen.promised += opened;
                 expected += opened;
             } else {
@@ -158,11 +163,12 @@ impl PagerThread {
         }
     }
 
-    /// Update the three counts of anonymous memory. Unmanaged memory is only scanned if the
-    /// difference of the other two has changed.
-    fn take_account(&mut self, world: &World, dram: usize, anonymous: usize, gone: usize, all: bool) {
-        let rest = anonymous.saturating_sub(dram);
-        if all || rest.abs_diff(self.seen.unmanaged.all) > (rest / 128).max(32) {
+    /// Update the three counts of anonymous memory. `kernel`: the kernel's count before and after the
+    /// census. Unmanaged memory is only scanned if the difference of the other two has changed.
+    fn take_account(&mut self, world: &World, dram: usize, kernel: [usize; 2], gone: usize, all: bool) {
+        let ([anonymous, after], known) = (kernel, self.seen.unmanaged.all);
+        let few = (known / 128).max(32);
+        if all || known + few < anonymous.saturating_sub(dram) || known > after.saturating_sub(dram) + few {
             self.seen.unmanaged = account::unmanaged_pages(&mut self.elsewhere, world).unwrap_or(self.seen.unmanaged);
         }
         account::note(world.stats, dram, self.seen.unmanaged, anonymous);

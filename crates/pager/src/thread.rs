@@ -25,6 +25,15 @@ pub enum Evictor {
     Copying(CopyEvictor),
 }
 
+impl Evictor {
+    fn uffd(&self) -> &Uffd {
+        match self {
+            Evictor::Copying(evictor) => &evictor.uffd,
+            Evictor::Direct(evictor) => &evictor.uffd,
+        }
+    }
+}
+
 pub struct PagerThread {
     pub evictor: Evictor,
     pub census: Census,
@@ -66,6 +75,8 @@ pub struct Seen {
     /// Pages of the gates opened since, which the program may fill without another fault to the
     /// pager.
     pub promised: usize,
+    /// What the last wait for a gate opened.
+    pub ahead: gate::Ahead,
     /// The largest number of managed pages in DRAM of all censuses.
     pub peak: usize,
     /// Whether the last round evicted nothing although it should: wait longer before the next one.
@@ -118,10 +129,7 @@ impl PagerThread {
     }
 
     pub fn uffd(&self) -> &Uffd {
-        match &self.evictor {
-            Evictor::Copying(evictor) => &evictor.uffd,
-            Evictor::Direct(evictor) => &evictor.uffd,
-        }
+        self.evictor.uffd()
     }
 
     /// Serve pending faults. If there are none, wait for faults for at most `nap` nanoseconds.
@@ -179,17 +187,26 @@ impl PagerThread {
             }
         }
         let closed = |world: &World| gate::is_closed(world, page);
-        if shared.lock_soon().is_some_and(|world| closed(&world)) && self.seen.dram + self.growth(shared) + CHUNK > self.budget {
+        let mut expected = self.seen.dram + self.growth(shared);
+        if expected + CHUNK > self.budget && shared.lock_soon().is_some_and(|world| closed(&world)) {
             // The round opens the gate as soon as there is room.
             self.waiting.push_front(fault);
             self.round(shared);
             let Some(left) = self.waiting.iter().position(|waiting| *waiting == fault) else { return };
             self.waiting.remove(left);
+            expected = self.seen.dram + self.growth(shared);
         }
         match shared.lock_soon() {
-            Some(mut world) if closed(&world) => self.seen.promised += gate::open(self.uffd(), &mut world, page),
+            Some(mut world) if closed(&world) => self.seen.promised += self.open_ahead(&mut world, page, expected),
             _ => gate::open_page(self.uffd(), fault.address),
         }
+    }
+
+    /// Open the gates for a thread that waits at `page`, while `expected` pages are in DRAM. Returns
+    /// the number of opened pages.
+    pub fn open_ahead(&mut self, world: &mut World, page: usize, expected: usize) -> usize {
+        let room = self.trigger().saturating_sub(expected);
+        self.seen.ahead.open(self.evictor.uffd(), world, page, room)
     }
 
     /// Estimate the growth of managed memory in DRAM since the last census, in pages: the growth of

@@ -98,18 +98,25 @@ impl PageMap {
     /// Call `show` for every run of pages in `range` that has page-table entries, in order of
     /// addresses.
     pub fn scan(&mut self, range: Bytes, show: impl FnMut(Run)) -> Result<()> {
-        self.scan_for(range, (0, 0, PRESENT | SWAPPED), show)
+        self.scan_for(range, (0, 0, PRESENT | SWAPPED), FILE | ZERO, show)
+    }
+
+    /// [`scan`](PageMap::scan) for memory that is mapped from no file, for which the kernel then does
+    /// not have to look at each page's `struct page`.
+    pub fn scan_plain(&mut self, range: Bytes, show: impl FnMut(Run)) -> Result<()> {
+        self.scan_for(range, (0, 0, PRESENT | SWAPPED), ZERO, show)
     }
 
     /// Call `show` for the runs of private DRAM pages only. Pages that are read in place take no
     /// time here.
     pub fn scan_dram(&mut self, range: Bytes, show: impl FnMut(Run)) -> Result<()> {
-        self.scan_for(range, (FILE | ZERO, PRESENT | FILE | ZERO, 0), show)
+        self.scan_for(range, (FILE | ZERO, PRESENT | FILE | ZERO, 0), FILE | ZERO, show)
     }
 
     /// Call `show` for the pages whose categories, with those in `inverted` negated, include all of
-    /// `all_of` and, unless it is 0, one of `any_of`.
-    fn scan_for(&mut self, range: Bytes, (inverted, all_of, any_of): (u64, u64, u64), mut show: impl FnMut(Run)) -> Result<()> {
+    /// `all_of` and, unless it is 0, one of `any_of`. `shown`: the categories that a run has beside
+    /// `PRESENT` and `SWAPPED`.
+    fn scan_for(&mut self, range: Bytes, (inverted, all_of, any_of): (u64, u64, u64), shown: u64, mut show: impl FnMut(Run)) -> Result<()> {
         let mut start = range.start as u64;
         loop {
             let mut argument = ScanArgument {
@@ -124,7 +131,7 @@ impl PageMap {
                 category_inverted: inverted,
                 category_mask: all_of,
                 category_anyof_mask: any_of,
-                return_mask: PRESENT | SWAPPED | FILE | ZERO,
+                return_mask: PRESENT | SWAPPED | shown,
             };
             // SAFETY: the argument is the kernel's struct pm_scan_arg; `runs` holds `vec_len`
             // entries of struct page_region.

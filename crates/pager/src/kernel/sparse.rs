@@ -92,6 +92,39 @@ impl<T: Copy + Default> Sparse<T> {
         })
     }
 
+    /// The runs of `range` with equal classes: `class` maps the entries of each block of `block`
+    /// entries, a divisor of a leaf, to its class. Entries of a leaf that does not exist are one
+    /// block.
+    pub fn runs<'a, C: PartialEq + 'a>(
+        &'a self,
+        range: Range<usize>,
+        block: usize,
+        class: impl Fn(&[T]) -> C + 'a,
+    ) -> impl Iterator<Item = (Range<usize>, C)> + 'a {
+        let end = range.end;
+        let block_at = move |at: usize| match self.leaf(at / LEAF) {
+            Some(leaf) => {
+                let len = (block - at % block).min(end - at);
+                (at + len, class(&leaf[at % LEAF..][..len]))
+            }
+            None => (((at / LEAF + 1) * LEAF).min(end), class(&[self.zero])),
+        };
+        let mut start = range.start;
+        std::iter::from_fn(move || {
+            let first = start;
+            let (mut to, class) = (start < end).then(|| block_at(start))?;
+            while to < end {
+                let (next, other) = block_at(to);
+                if other != class {
+                    break;
+                }
+                to = next;
+            }
+            start = to;
+            Some((first..to, class))
+        })
+    }
+
     /// The number of entries at the start of `range` for which `is` holds.
     pub fn leading(&self, range: Range<usize>, is: impl Fn(T) -> bool) -> usize {
         let mut count = 0;
@@ -153,5 +186,16 @@ mod tests {
         assert_eq!(table.leading(0..8 * LEAF, |entry| entry == 0), 3 * LEAF - 1);
         assert_eq!(table.leading(3 * LEAF..8 * LEAF, |entry| entry == 0), 2 * LEAF);
         assert_eq!(table.leading(5 * LEAF..8 * LEAF, |entry| entry == 0), 0);
+    }
+    #[test]
+    fn runs_have_equal_classes_across_blocks_and_leaves() {
+        // SAFETY: zero is a u8.
+        let mut table: Sparse<u8> = unsafe { Sparse::new(4 * LEAF) }.unwrap();
+        table.change(LEAF + 8..LEAF + 24, |entry| *entry = 1);
+        let runs = |range| table.runs(range, 8, |block| block.iter().all(|entry| *entry == 1)).collect::<Vec<_>>();
+        let whole = [(0..LEAF + 8, false), (LEAF + 8..LEAF + 24, true), (LEAF + 24..4 * LEAF, false)];
+        assert_eq!(runs(0..4 * LEAF), whole);
+        assert_eq!(runs(LEAF + 10..LEAF + 20), [(LEAF + 10..LEAF + 20, true)]);
+        assert_eq!(runs(7..7), []);
     }
 }
