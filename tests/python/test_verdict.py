@@ -10,9 +10,10 @@ import documents as d
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from swaplab.analysis.outcomes import judge
+from swaplab.analysis.outcomes import figure, judge
 from swaplab.analysis.verdict import Candidate, number, percent, plural, verdict
 from swaplab.core import statistics as stats
+from swaplab.core.model import Time
 from swaplab.core.statistics import Interval
 
 
@@ -94,6 +95,14 @@ def test_equal_rows_have_no_winner() -> None:
     assert found.winner is None and "never tight" in found.text
     rows = [d.phone_row(name, [200.0, 210, 190], half=10.0) for name in ("none", "zram", "A2S")]
     assert judge(rows).winner is None and "No difference" in judge(rows).text
+
+
+def test_a_replay_waits_for_its_operations_and_their_processor_time() -> None:
+    row = d.replayed("lru", 10, "10%", (2, 1, 0, 0), cpu_ns=500)
+    assert figure(row, "time.stall_ns") == 2 * 5263 + 28571 + 500
+    assert figure(row.model_copy(update={"time": row.time.model_copy(update={"stall_ns": 7.0})}), "time.stall_ns") == 7.0
+    assert figure(row.model_copy(update={"time": Time()}), "time.stall_ns") is None
+    assert figure(d.phone_row("a", [1.0]), "time.stall_ns") is None
 
 
 def test_kinds_are_not_ranked_with_each_other() -> None:
