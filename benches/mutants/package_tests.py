@@ -41,7 +41,6 @@ TESTS = {
         "explain": ["worst_launches", "phone_report"],
         "fit": ["fit"],
         "memory_samples": ["advise_samples"],
-        "orderings": ["verdict", "compare", "papers"],
         "outcomes": ["verdict", "compare", "phone_report", "papers"],
         "papers": ["papers", "papers_readme"],
         "papers_in_vm": ["papers", "papers_readme"],
