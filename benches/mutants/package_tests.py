@@ -19,19 +19,19 @@ LEFT_OUT = [
 #: Test files by module. The modules of a folder share those of the folder.
 TESTS = {
     "core": {
-        "document": ["compare", "api", "rerun", "bad_input"],
+        "document": ["compare", "api", "rerun"],
         "errors": ["bad_input"],
-        "experiment": ["experiments", "trace_locations", "presets", "bad_input"],
+        "experiment": ["experiments", "trace_locations", "bad_input"],
         "files": ["bad_input"],
         "launch_list": ["advise"],
         "limits": ["limits"],
         "memory_samples": ["advise_samples"],
         "policy": ["plugins"],
         "presets": ["presets"],
-        "registry": ["presets", "kernel_world", "usage"],
+        "registry": ["presets", "kernel_world"],
         "signals": ["forwarded_signals"],
         "statistics": ["verdict", "kernel_world", "validation", "compare", "papers"],
-        "trace": ["api", "trace_locations", "bad_input"],
+        "trace": ["api", "trace_locations"],
     },
     "analysis": {
         "ablation": ["papers"],

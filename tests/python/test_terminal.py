@@ -4,20 +4,25 @@ analysis replaced or on computed documents.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
 import documents as d
 import pytest
 from command import ROOT, Done, here
+from swaplab.analysis import fit
 from swaplab.analysis.papers import Claim, Judged
 from swaplab.analysis.sensitivity import Conclusion, Phone, Sensitivity
 from swaplab.cli import doctor as doctor_command
+from swaplab.cli import top as top_command
 from swaplab.cli.papers import claims as claims_command
 from swaplab.cli.show import show
+from swaplab.core import experiment as experiments
 from swaplab.core.model import Document, MappedReads
 from swaplab.worlds.capabilities import Capability
 from swaplab.worlds.kernel import journal
+from swaplab.worlds.memory import pager
 from swaplab.worlds.vm import ab, kernels
 
 
@@ -182,3 +187,58 @@ def test_conclusions_are_printed_with_the_range_of_their_ratios(monkeypatch: pyt
         "simulated: quick, 1 seed, one assumed parameter at a time",
     ]
     assert here("papers", "sensitivity", "p", "--json").document == result.model_dump(mode="json")
+
+
+def test_top_lists_the_running_processes_of_all_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    names = ("dram_limit_bytes", "nvm_bytes", "flash_bytes", "swap_outs", "direct_reads", "copied_pages", "pager_cpu_ns")
+    counters = dict.fromkeys(names, 0) | {"state": pager.RUNNING, "dram_bytes": 3 << 20, "nvm_bytes": 1 << 20, "flash_bytes": 1 << 19}
+    runs = {"7": [(os.getpid(), counters | {"swap_outs": 12_345})], "8": [(os.getpid(), counters | {"state": 2}), (2**22 + 1, counters)]}
+    for name in (*runs, "other"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr(pager, "runs_directory", lambda: tmp_path)
+    monkeypatch.setattr(pager, "processes", lambda run: [pager.Process(pid, counted) for pid, counted in runs[run.name]])
+    # The second process has ended, and the third is no longer there.
+    assert [counted["swap_outs"] for counted in here("top", "--json").document["processes"]] == [12_345]
+    monkeypatch.setenv("COLUMNS", "200")
+    [row] = [line for line in here("top", "--once").out.splitlines() if str(os.getpid()) in line]
+    assert [cell.strip() for cell in row.strip("│").split("│")][2:6] == ["3.0", "0.0", "1.5", "12,345"]
+    assert top_command._table([]).row_count == 0
+
+
+def test_a_fitted_phone_is_shown_with_its_recording_and_errors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    recording = fit.Recording(
+        cold=fit.Starts(count=2, major_faults=1500.0, swapped_in_pages=2.5),
+        resumes=fit.Starts(count=1),
+        kills=3,
+        kills_by_adjustment={900: 2, 905: 1},
+        apps=[fit.AppMemory(name="maps", launches=4, cold_starts=2, kills=3, anon_mib=100.25, file_mib=50.0)],
+        system=fit.AppMemory(name="system", graphics_mib=8.0),
+    )
+    rows = [
+        fit.FitRow(path="launches.kills", what="kills", recorded=3.0, simulated=4.5, error=0.5),
+        fit.FitRow(path="paging.swap_in_bytes", what="swapped in", recorded=None, simulated=7.0, error=None),
+    ]
+    other = fit.HeldOut(recording="/phones/second.txt", mem_total_mib=2048.4, rows=rows[:1])
+    fitted = fit.Fit(recording=recording, experiment=experiments.read("quick"), rows=rows, held_out=[other])
+    monkeypatch.setattr(fit, "fit", lambda *given: fitted)
+    (tmp_path / "first.txt").write_text("")
+    done = here("trace", "fit", "phone", tmp_path / "first.txt", "-o", tmp_path / "phone.toml")
+    lines = done.out.splitlines()
+    assert [cells(line) for line in lines[1:3]] == [
+        ["maps", "4", "2", "3", "100.2", "50.0", "0.0"],
+        ["system", "0", "0", "0", "0.0", "0.0", "8.0"],
+    ]
+    assert lines[3:] == [
+        "2 cold starts, each with 1,500.0 major faults and 2.5 pages swapped in",
+        "1 resume",
+        "3 kills: 2 at 900, 1 at 905",
+        "  kills             3.0 recorded, 4.5 simulated (+50.0%)",
+        "  swapped in        not recorded, 7.0 simulated",
+        "Kept out, second.txt, 2048 MiB:",
+        "  kills             3.0 recorded, 4.5 simulated (+50.0%)",
+        f"simulated phone in {tmp_path / 'phone.toml'}",
+    ]
+    written = (tmp_path / "phone.toml").read_text()
+    head = "# Fitted by `swaplab trace fit phone` to first.txt: kernel_reserved by kills, resume_share by swap-ins.\n"
+    assert written.startswith(head) and "#   swapped in        not recorded, 7.0 simulated\n" in written
+    assert experiments.read(tmp_path / "phone.toml").machine == fitted.experiment.machine
