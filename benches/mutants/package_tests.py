@@ -19,7 +19,7 @@ LEFT_OUT = [
 #: Test files by module. The modules of a folder share those of the folder.
 TESTS = {
     "core": {
-        "document": ["compare", "api", "rerun"],
+        "document": ["document", "compare", "api", "rerun"],
         "errors": ["bad_input"],
         "experiment": ["experiments", "trace_locations", "bad_input"],
         "files": ["bad_input"],

@@ -5,6 +5,7 @@ hand.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import documents as d
 import pytest
@@ -95,6 +96,19 @@ def test_equal_rows_have_no_winner() -> None:
     assert found.winner is None and "never tight" in found.text
     rows = [d.phone_row(name, [200.0, 210, 190], half=10.0) for name in ("none", "zram", "A2S")]
     assert judge(rows).winner is None and "No difference" in judge(rows).text
+
+
+def test_a_bootstrap_leaves_a_fortieth_of_its_draws_on_each_side() -> None:
+    """Of 500 draws, 12.5 are a fortieth: the 13th from both ends."""
+    drawn: list[float] = []
+
+    def spread(units: Sequence[int]) -> float:
+        drawn.append(sum(math.sqrt(unit + 2) for unit in units))
+        return drawn[-1]
+
+    found = stats.bootstrap(40, spread)
+    assert found is not None and len(set(drawn)) == stats.DRAWS
+    assert sum(value < found.low for value in drawn) == sum(value > found.high for value in drawn) == 12
 
 
 def test_a_replay_waits_for_its_operations_and_their_processor_time() -> None:
