@@ -13,7 +13,7 @@ import pytest
 from rss import MIB
 from test_run import HERE, paged, program, pytestmark  # noqa: F401
 
-CASES = ["signals", "forks", "moves", "wiped", "locked", "unlocked", "limited", "rights", "heap"]
+CASES = ["signals", "forks", "moves", "wiped", "locked", "unlocked", "limited", "rights", "heap", "allocations", "limits"]
 
 
 @pytest.fixture(scope="session")
