@@ -249,29 +249,30 @@ static void heap(void)
 	(void)gone;
 }
 
-/* A block at a multiple of `align`, of which much is out before it is read again. */
-static void aligned(char *block, size_t align, size_t size)
+static char *aligned(char *block, size_t align, size_t size)
 {
 	need(block != 0 && (uintptr_t)block % align == 0, "an aligned block");
 	need(malloc_usable_size(block) >= size, "its usable size");
 	fill(block, size, align);
-	press();
-	same(block, size, align);
-	free(block);
+	return block;
 }
 
 static void allocations(void)
 {
 	void *block = &block;
-	size_t size = 2 * MIB;
-	for (size_t align = 32; align <= 2 * MIB; align *= 16) {
-		aligned(memalign(align, size), align, size);
-		aligned(aligned_alloc(align, size), align, size);
-		need(posix_memalign(&block, align, size) == 0, "posix_memalign");
-		aligned(block, align, size);
+	size_t size = MIB, aligns[] = {32, PAGE, 2 * MIB};
+	char *blocks[3][3];
+	for (int at = 0; at < 3; at++) {
+		blocks[at][0] = aligned(memalign(aligns[at], size), aligns[at], size);
+		blocks[at][1] = aligned(aligned_alloc(aligns[at], size), aligns[at], size);
+		need(posix_memalign(&block, aligns[at], size) == 0, "posix_memalign");
+		blocks[at][2] = aligned(block, aligns[at], size);
 	}
-	aligned(valloc(size), PAGE, size);
-	aligned(pvalloc(PAGE + 64), PAGE, 2 * PAGE);
+	char *pages = aligned(valloc(size), PAGE, size), *two = aligned(pvalloc(PAGE + 64), PAGE, 2 * PAGE);
+	press();
+	same(pages, size, PAGE), same(two, 2 * PAGE, PAGE);
+	free(pages), free(two);
+	for (int at = 0; at < 9; at++) same(blocks[at / 3][at % 3], size, aligns[at / 3]), free(blocks[at / 3][at % 3]);
 	block = &block;
 	size_t volatile huge = SIZE_MAX / 2, three = 3, none = 0;
 	need(posix_memalign(&block, three * 8, 8) == EINVAL && posix_memalign(&block, 4, 8) == EINVAL, "an alignment that is none");
