@@ -43,6 +43,10 @@ def test_kendall_and_the_front_by_hand() -> None:
         return [(value, None) for value in values]
 
     assert stats.kendall(bare(1, 2, 3), bare(1, 3, 2)) == pytest.approx(1 / 3) and math.isnan(stats.kendall(bare(1, 1), bare(1, 2)))
+    # One pair is tied on one side, and in the last list another one on both: tau-b by its formula.
+    assert stats.kendall(bare(1, 2, 3), bare(1, 1, 2)) == stats.kendall(bare(1, 1, 2), bare(1, 2, 3)) == pytest.approx(2 / 6**0.5)
+    assert stats.kendall(bare(3, 2, 1), bare(1, 1, 2)) == stats.kendall(bare(1, 1, 2), bare(3, 2, 1)) == pytest.approx(-2 / 6**0.5)
+    assert stats.kendall(bare(1, 2, 3, 3), bare(1, 1, 2, 2)) == pytest.approx(4 / 20**0.5)
     near = [(1.0, stats.Interval(0.5, 1.6)), (1.5, stats.Interval(1.4, 2)), (3.0, stats.Interval(2.9, 3.1))]
     # Of three pairs the first is tied by its intervals; the other ranking reverses the last two.
     assert stats.kendall(near, bare(1, 3, 2)) == pytest.approx(0) and stats.kendall(near, bare(2, 1, 3)) == pytest.approx(2 / 6**0.5)
