@@ -91,3 +91,14 @@ pub fn open(uffd: &Uffd, world: &mut World, page: usize) -> usize {
 pub fn open_page(uffd: &Uffd, address: usize) {
     let _ = uffd.fill_zero(address / PAGE * PAGE);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::bit::{OUT, SEEN};
+
+    #[test]
+    fn a_page_is_untouched_until_a_census_or_an_eviction() {
+        assert_eq!([0, SEEN, KNOWN, PAGED, PAGED | OUT].map(is_untouched), [true, true, false, false, false]);
+    }
+}
