@@ -38,6 +38,11 @@ PIP = PATH="$(CURDIR)/$(BIN):$$PATH" $(if $(shell command -v uv),VIRTUAL_ENV=.ve
 	@$(PIP) --no-build-isolation -e '.[test]'
 	@touch $@
 
+# What `make mutants` needs besides: cosmic-ray.
+.venv/mutants: .venv/tools
+	@$(PIP) --no-build-isolation -e '.[mutants]'
+	@touch $@
+
 demo: build
 	@$(BIN)/swaplab demo
 
@@ -122,10 +127,10 @@ bench-policies: .venv/tools
 bench-advice: .venv/tools
 	$(BIN)/python -m benches.advice.run $(ARGS)
 
-# How many small faults the crates' own tests find, of a sample that grows from run to run; needs
-# cargo-mutants, and about half an hour a crate (ARGS="--crates policy --sample 10" is a quick
-# look).
-mutants: .venv/tools
+# How many small faults the tests of the crates and of the Python package find, of a sample that
+# grows from run to run; needs cargo-mutants, and about half an hour a part (ARGS="--parts policy
+# --sample 10" is a quick look).
+mutants: .venv/mutants
 	$(BIN)/python -m benches.mutants.run $(ARGS)
 
 # Which lines the tests run, of the crates and of the package; needs cargo-llvm-cov and the tools of

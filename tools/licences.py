@@ -38,7 +38,10 @@ NAMES = {
 }
 
 #: Packages with another licence: the reason why they may be used.
-EXCEPTIONS = {"libcachesim": "GPL-3.0-or-later: a peer that tests run as a process of its own, never imported by swaplab"}
+EXCEPTIONS = {
+    "libcachesim": "GPL-3.0-or-later: a peer that tests run as a process of its own, never imported by swaplab",
+    "yattag": "LGPL: a dependency of cosmic-ray, which `make mutants` alone uses",
+}
 
 #: A package's metadata, by field; a field that is missing is None.
 Package = Any

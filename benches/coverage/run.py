@@ -5,6 +5,9 @@ tests run with an instrumented extension, an instrumented preload library, and c
 Python process. A line is covered if any of them ran it. Tests inside a crate's files are not
 counted as lines. Code in a guest of the world `vm`, and Python lines of killed processes, are not
 recorded.
+
+Where only the crates' tests have run (`--only crates`), the result is `CRATES.md` instead of
+`RESULTS.md`.
 """
 
 from __future__ import annotations
@@ -73,7 +76,7 @@ def main() -> None:
     crates, package = of_crates(environment), of_package()
     (PLACE / "uncovered.txt").write_text(uncovered(crates | package))
     text = report(crates, package, failed)
-    (HERE / "RESULTS.md").write_text(text)
+    (HERE / ("RESULTS.md" if package else "CRATES.md")).write_text(text)
     print(text, f"lines that no test ran: {PLACE.relative_to(ROOT)}/uncovered.txt", sep="\n")
 
 
@@ -221,7 +224,13 @@ def report(crates: dict[str, Lines], package: dict[str, Lines], failed: list[str
         sums[f"python {part}"].append(lines)
     commit = (PLACE / "commit").read_text().strip()
     rows = [f"| {name} | {total} | {ran} | {ran / total:.1%} | {goal(name)} |" for name, total, ran in shares(sums)]
-    text = ["# Which lines the tests run", "", *(__doc__ or "").split("\n\n")[1].splitlines(), "", f"Commit `{commit}`.", ""]
+    about = [*(__doc__ or "").split("\n\n")[1].splitlines(), "", f"Commit `{commit}`.", ""]
+    if not package:
+        about += [
+            "The crates' tests alone were run. Most lines of some crates, such as `preload` and `py`, are run by the Python tests.",
+            "",
+        ]
+    text = ["# Which lines the tests run", "", *about]
     text += ["| part | lines | run | share | goal |", "|---|---:|---:|---:|---:|", *rows]
     if failed:
         text += ["", "Failed while counting, which makes programs slower and larger:", "", *(f"- `{name}`" for name in failed)]

@@ -50,6 +50,7 @@ def test_a_list_in_swaplabs_format_needs_no_column_names_and_is_sorted(tmp_path:
     [
         (LIST, "", "line 1: no column 't_s'; expected --columns time= with one of: when, package"),
         (LIST, "date=when", "--columns 'date=when': expected time=, app=, category=, foreground= and"),
+        (LIST, "app=package,time=", "--columns 'time=': expected time=, app=, category=, foreground= and"),
         ("t_s,app\n1,a\nsoon,b\n", "", "mine.csv:3: time 'soon' of app 'b'"),
         (
             "t_s,app\n1700000000,a\n1700000100000,b\n",

@@ -120,6 +120,10 @@ def test_worlds_side_by_side_by_hand() -> None:
     assert [goal.idle for goal in found.goals] == [1, 1, 1, 0], "flash: no kill in either world"
     assert found.rankings[0].tau == 1  # flash is slower than zram in both
     assert compare_worlds(measured) is None
+    # 32 pages of 4 KiB are an eighth of a MiB; one page more is judged.
+    batch = [row(world, "zram", (size * 4096 / d.MIB, 1), 0, None) for world in ("kernel", "phone") for size in (32, 33)]
+    found = compare_worlds([batch[0], batch[2]]), compare_worlds([batch[1], batch[3]])
+    assert [one.pairs[0].idle for one in found if one is not None] == [True, False]
     fewer = compare_worlds([*measured, modeled[0]])
     assert fewer is not None and fewer.missing == ["phone: no zram", "phone: no flash"]
 

@@ -318,6 +318,9 @@ def test_only_papers_compares_published_figures_with_ours() -> None:
     assert (out.published, out.ours) == (1549.0, pytest.approx(2 * d.MIB / 1e6))
     assert ours["vanilla flash swap", "resumes more than without swap"].ours == 0
     assert ours["vanilla flash swap", "entries dead within 1000 s, %"].ours == 50
+    # Two launches of ten in each of five classes, three of which are above a second.
+    shares = [papers_published.FIGURES[f"{name}_percent"][1](rows[0]) for name in ("crisp", "noticeable", "negative", "unusable")]
+    assert shares == [20, 20, 60, 20]
     document = d.document(rows)
     extra = paper_view.section(document, "A2S", found)
     assert "1,549" in report.page([("x", document)], extra=[extra]) and "1,549" not in report.page([("x", document)])

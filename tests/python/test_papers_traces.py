@@ -35,6 +35,14 @@ def test_claims_are_measured_on_the_traces_given(tmp_path: Path) -> None:
     assert papers.given_traces() == ()
 
 
+def test_traces_whose_names_differ_after_a_dot_are_two_programs(tmp_path: Path) -> None:
+    for seed, name in enumerate(["maps.cold.txt", "maps.warm.txt"]):
+        _write_trace(tmp_path / name, seed)
+    claims = {claim.claim: claim for claim in papers.check_on(tmp_path, ["spo-clock"])}
+    mean = claims["I/O time falls by 15.0 % on average against CLOCK (Section 3)"]
+    assert mean.ours is not None and "n = 2: maps.cold" in mean.ours and "maps.warm" in mean.ours
+
+
 @pytest.mark.parametrize("names", [[], ["a2s"], ["spo-clock", "dr-swap"]])
 def test_other_papers_take_no_traces(tmp_path: Path, names: list[str]) -> None:
     with pytest.raises(BadInput, match="--traces.*expected spo-clock"):

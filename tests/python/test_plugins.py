@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 import swaplab as sl
 from swaplab.core import experiment as experiments
+from swaplab.core import policy as python_policy
 from swaplab.worlds import run as run_points
 from swaplab.worlds.result import Options
 from swaplab.worlds.sweep.store import Store
@@ -368,3 +369,23 @@ def test_ctrl_c_while_the_command_starts_ends_it(tmp_path: Path, milliseconds: i
     finally:
         process.kill()
     assert process.returncode == 130 and error.count("\n") == 1, error
+
+
+def test_parameters_of_a_class_are_its_keyword_only_arguments_with_a_default() -> None:
+    class Mine:
+        """Two lines, of which the first is shown.
+
+        And this one is not.
+        """
+
+        signal = "fault-only"
+
+        def __init__(self, setup: object, size: int = 3, *, bits: int = 2, name: str = "x", needed: int) -> None: ...
+        def referenced(self) -> None: ...
+        def reclaim(self) -> None: ...
+        def forget(self) -> None: ...
+
+    assert python_policy.describe(Mine) == ("Two lines, of which the first is shown.", "fault-only", [("bits", "2"), ("name", "x")])
+    del Mine.forget
+    with pytest.raises(python_policy.Unfit, match="no method 'forget'"):
+        python_policy.describe(Mine)

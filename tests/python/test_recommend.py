@@ -8,7 +8,7 @@ import documents as d
 import pytest
 from swaplab import BadInput, report
 from swaplab.analysis.recommend import effect, recommend
-from swaplab.analysis.recommend.settings import place_of, settings_of
+from swaplab.analysis.recommend.settings import Settings, place_of, settings_of
 from swaplab.core.model import Background, Document, Experiment, Input, KernelSettings, Machine
 
 BASE = [100.0, 110, 90, 105, 95, 100]
@@ -59,6 +59,17 @@ def test_settings_have_the_names_of_kernel_and_android() -> None:
         "property",
         "choice",
     )
+
+
+def test_the_kernels_policy_is_a_condition_and_a_scheme_is_not() -> None:
+    def of(policy: str = "lru", swap: str | None = "zram") -> Settings:
+        return settings_of(
+            d.phone_row("x", [1.0], swap=swap, killer="lmkd"), Experiment(machine=Machine(kernel=KernelSettings(policy=policy)))
+        )
+
+    assert of().conditions == of(swap="zswap").conditions != of("fifo").conditions
+    # Without a scheme, the killer's settings are still read.
+    assert "ro.lmk.thrashing_limit" in of(swap=None).values and "swap" not in of(swap=None).values
 
 
 def test_only_separated_improvements_are_recommended() -> None:

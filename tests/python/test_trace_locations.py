@@ -4,10 +4,12 @@ import io
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
-from command import here
+from command import csv_trace, here
 from swaplab import _core
 from swaplab.core.errors import BadInput
+from swaplab.core.trace import to_parquet
 from swaplab.worlds import traces
 
 
@@ -54,3 +56,18 @@ def test_a_file_is_taken_before_a_bundled_trace_of_its_name(tmp_path: Path, monk
     monkeypatch.chdir(tmp_path)
     Path("djpeg").write_text("1 R\n2 W\n" * 50)
     assert here("trace", "info", "djpeg", "--json").document["references"] == 100
+
+
+def test_a_parquet_file_replaces_a_file_and_nothing_else(tmp_path: Path):
+    source, output = csv_trace(tmp_path / "t.csv", references=4), tmp_path / "t.parquet"
+    for _ in range(2):
+        to_parquet(source, None, output)
+        assert pl.read_parquet(output)["page"].to_list() == [0, 7, 14, 21]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["t.csv", "t.parquet"]
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(output)
+    to_parquet(source, None, tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    for place, said in (("folder", "folder: not a regular file"), ("none/t.parquet", "none: no such folder"), ("t.csv", "t.csv")):
+        with pytest.raises(BadInput, match=said):
+            to_parquet(source, None, tmp_path / place)

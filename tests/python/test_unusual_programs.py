@@ -13,7 +13,7 @@ import pytest
 from rss import MIB
 from test_run import HERE, paged, program, pytestmark  # noqa: F401
 
-CASES = ["signals", "forks", "moves", "wiped", "locked", "unlocked", "limited", "rights", "heap"]
+CASES = ["signals", "forks", "moves", "wiped", "locked", "unlocked", "limited", "rights", "heap", "allocations", "limits"]
 
 
 @pytest.fixture(scope="session")
@@ -131,3 +131,37 @@ def test_a_constructor_of_a_loaded_library_may_outgrow_the_budget(tmp_path, sche
     run = paged([str(tmp_path / "l"), str(tmp_path / "l.so")], "8MiB", "--swap", scheme, stats=tmp_path / "s.json", timeout=60)
     assert run.returncode == 0, run.stderr
     assert json.loads((tmp_path / "s.json").read_text())["swap_outs"] > 0
+
+
+STARTS = ["execv", "execvpe", "execveat", "execveat of a path", "execveat of a descriptor", "posix_spawn", "posix_spawnp"]
+
+
+@pytest.fixture(scope="session")
+def starts(tmp_path_factory) -> Path:
+    """A folder with the program that starts others, and with two that end with 7, of which one is
+    static.
+    """
+    folder = tmp_path_factory.mktemp("starts")
+    (folder / "seven.c").write_text("int main(void) { return 7; }\n")
+    for source, name, options in (
+        (HERE / "starts.c", "starts", ["-w"]),
+        (folder / "seven.c", "seven", []),
+        (folder / "seven.c", "static", ["-static"]),
+    ):
+        subprocess.run([program("gcc"), "-O1", *options, "-o", folder / name, source], check=True)
+    return folder
+
+
+@pytest.mark.parametrize("call", STARTS)
+def test_every_call_that_starts_a_program_refuses_a_static_one(starts, call, monkeypatch):
+    monkeypatch.setenv("PATH", f"/nowhere:{starts}", prepend=os.pathsep)
+    run = paged([str(starts / "starts"), call, str(starts), "static"], "8MiB")
+    assert run.returncode == 126 and b"statically linked; nothing can be preloaded into it: not started" in run.stderr, run.stderr
+    assert run.stderr.count(b"\n") == 1 and (b"static: " in run.stderr or b"/proc/self/fd/" in run.stderr)
+
+
+def test_a_static_program_is_started_with_a_warning_and_another_without(starts):
+    for name, warnings in (("static", [b"it runs unmanaged"]), ("seven", [])):
+        run = paged([str(starts / "starts"), "posix_spawn", str(starts), name], "8MiB", "--unmanaged", "warn")
+        assert run.returncode == 7 and run.stderr.count(b"\n") == len(warnings), run.stderr
+        assert all(warning in run.stderr for warning in warnings)

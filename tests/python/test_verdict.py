@@ -5,14 +5,16 @@ hand.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import documents as d
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from swaplab.analysis.outcomes import judge
+from swaplab.analysis.outcomes import figure, judge
 from swaplab.analysis.verdict import Candidate, number, percent, plural, verdict
 from swaplab.core import statistics as stats
+from swaplab.core.model import Time
 from swaplab.core.statistics import Interval
 
 
@@ -41,6 +43,10 @@ def test_kendall_and_the_front_by_hand() -> None:
         return [(value, None) for value in values]
 
     assert stats.kendall(bare(1, 2, 3), bare(1, 3, 2)) == pytest.approx(1 / 3) and math.isnan(stats.kendall(bare(1, 1), bare(1, 2)))
+    # One pair is tied on one side, and in the last list another one on both: tau-b by its formula.
+    assert stats.kendall(bare(1, 2, 3), bare(1, 1, 2)) == stats.kendall(bare(1, 1, 2), bare(1, 2, 3)) == pytest.approx(2 / 6**0.5)
+    assert stats.kendall(bare(3, 2, 1), bare(1, 1, 2)) == stats.kendall(bare(1, 1, 2), bare(3, 2, 1)) == pytest.approx(-2 / 6**0.5)
+    assert stats.kendall(bare(1, 2, 3, 3), bare(1, 1, 2, 2)) == pytest.approx(4 / 20**0.5)
     near = [(1.0, stats.Interval(0.5, 1.6)), (1.5, stats.Interval(1.4, 2)), (3.0, stats.Interval(2.9, 3.1))]
     # Of three pairs the first is tied by its intervals; the other ranking reverses the last two.
     assert stats.kendall(near, bare(1, 3, 2)) == pytest.approx(0) and stats.kendall(near, bare(2, 1, 3)) == pytest.approx(2 / 6**0.5)
@@ -94,6 +100,27 @@ def test_equal_rows_have_no_winner() -> None:
     assert found.winner is None and "never tight" in found.text
     rows = [d.phone_row(name, [200.0, 210, 190], half=10.0) for name in ("none", "zram", "A2S")]
     assert judge(rows).winner is None and "No difference" in judge(rows).text
+
+
+def test_a_bootstrap_leaves_a_fortieth_of_its_draws_on_each_side() -> None:
+    """Of 500 draws, 12.5 are a fortieth: the 13th from both ends."""
+    drawn: list[float] = []
+
+    def spread(units: Sequence[int]) -> float:
+        drawn.append(sum(math.sqrt(unit + 2) for unit in units))
+        return drawn[-1]
+
+    found = stats.bootstrap(40, spread)
+    assert found is not None and len(set(drawn)) == stats.DRAWS
+    assert sum(value < found.low for value in drawn) == sum(value > found.high for value in drawn) == 12
+
+
+def test_a_replay_waits_for_its_operations_and_their_processor_time() -> None:
+    row = d.replayed("lru", 10, "10%", (2, 1, 0, 0), cpu_ns=500)
+    assert figure(row, "time.stall_ns") == 2 * 5263 + 28571 + 500
+    assert figure(row.model_copy(update={"time": row.time.model_copy(update={"stall_ns": 7.0})}), "time.stall_ns") == 7.0
+    assert figure(row.model_copy(update={"time": Time()}), "time.stall_ns") is None
+    assert figure(d.phone_row("a", [1.0]), "time.stall_ns") is None
 
 
 def test_kinds_are_not_ranked_with_each_other() -> None:

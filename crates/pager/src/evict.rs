@@ -96,15 +96,9 @@ impl DirectEvictor {
 
     /// Evict pages that are already mapped from the file.
     fn evict_paged(&mut self, world: &mut World, victims: &[usize]) -> Result<usize> {
-        self.runs.clear();
         // Skip pages that `convert` has just evicted (`OUT`) and pages whose slots a child reads
         // (`FROZEN`).
-        for page in victims.iter().filter(|p| world.state[**p] & (PAGED | OUT | FROZEN | KNOWN) == PAGED) {
-            match self.runs.last_mut() {
-                Some(run) if run.end == *page => run.end += 1,
-                _ => self.runs.push(*page..page + 1),
-            }
-        }
+        collect_runs(victims.iter().copied().filter(|p| world.state[*p] & (PAGED | OUT | FROZEN | KNOWN) == PAGED), &mut self.runs);
         let (Some(first), Some(last)) = (self.runs.first(), self.runs.last()) else { return Ok(0) };
         let pages = first.start..last.end;
         let held = world.gates.pieces(pages.clone()).all(|(_, gate)| gate == Gate::Held);
@@ -271,4 +265,29 @@ impl DirectEvictor {
 pub fn is_zero(page: usize) -> bool {
     // SAFETY: a readable page inside the window, so nobody writes to it.
     unsafe { memory::bytes(addresses(&(page..page + 1))) }.iter().all(|b| *b == 0)
+}
+
+/// Replace `runs` by the runs of `pages`, which ascend.
+fn collect_runs(pages: impl Iterator<Item = usize>, runs: &mut Vec<PageRange>) {
+    runs.clear();
+    for page in pages {
+        match runs.last_mut() {
+            Some(run) if run.end == page => run.end += 1,
+            _ => runs.push(page..page + 1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_in_a_row_are_one_run() {
+        let mut runs = vec![PageRange { start: 1, end: 2 }];
+        collect_runs([3, 4, 5, 7, 9, 10].into_iter(), &mut runs);
+        assert_eq!(runs, [3..6, 7..8, 9..11]);
+        collect_runs(std::iter::empty(), &mut runs);
+        assert_eq!(runs, []);
+    }
 }

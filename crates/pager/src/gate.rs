@@ -141,4 +141,9 @@ mod tests {
         assert_eq!([open(27, 64), open(29, 64), open(40, 64)], [(0..0, 27..29), (0..0, 29..33), (30..33, 40..41)]);
         assert_eq!(open(33, 64), (41..41, 33..34));
     }
+
+    #[test]
+    fn a_page_is_untouched_until_a_census_or_an_eviction() {
+        assert_eq!([0, SEEN, KNOWN, PAGED, PAGED | OUT].map(is_untouched), [true, true, false, false, false]);
+    }
 }

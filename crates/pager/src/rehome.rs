@@ -73,7 +73,7 @@ impl DirectEvictor {
                 if unsafe { self.map_store(addresses(piece), *attributes, offset) }.is_err() {
                     crate::fatal("the NVM file could not be mapped over memory while a chunk was moved");
                 }
-                world.state.change(piece.clone(), |s| *s = *s & !(SEEN | FROZEN) | PAGED);
+                world.state.change(piece.clone(), |state| *state = moved(*state));
             }
             for &page in &in_dram {
                 world.state[page] |= OUT;
@@ -116,5 +116,21 @@ impl DirectEvictor {
             }
         }
         Ok(())
+    }
+}
+
+/// The state of a page that is mapped from its slot in a new home, which no child reads.
+fn moved(state: u8) -> u8 {
+    state & !(SEEN | FROZEN) | PAGED
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::bit::SLOT;
+
+    #[test]
+    fn a_moved_page_is_mapped_from_a_slot_of_its_own() {
+        assert_eq!([0, SEEN | FROZEN | SLOT, PAGED | FROZEN | OUT].map(moved), [PAGED, PAGED | SLOT, PAGED | OUT]);
     }
 }

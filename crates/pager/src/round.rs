@@ -103,7 +103,7 @@ impl PagerThread {
             // from the file is only needed for scattered victims in it, or before copies on write
             // could use up the reserve.
             scattered |= group.iter().any(|page| world.state[*page] & PAGED != 0);
-            if !stopped && (scattered || now > self.trigger() + (self.budget - self.trigger()) / 2) {
+            if !stopped && (scattered || is_near_budget(now, self.trigger(), self.budget)) {
                 self.stop_writers(&mut world);
                 stopped = true;
             }
@@ -192,5 +192,20 @@ impl PagerThread {
         // The program gets no more memory once the store is full and DRAM holds twice the budget.
         let stop = self.full && dram > 2 * self.budget;
         world.exhausted = stop || (world.exhausted && dram > self.budget);
+    }
+}
+
+/// Whether `pages` in DRAM are nearer to the budget than to the trigger of a round.
+fn is_near_budget(pages: usize, trigger: usize, budget: usize) -> bool {
+    pages > trigger + (budget - trigger) / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_half_between_trigger_and_budget_is_near_the_budget() {
+        assert_eq!([900, 950, 951, 1000, 1100].map(|pages| is_near_budget(pages, 900, 1000)), [false, false, true, true, true]);
     }
 }

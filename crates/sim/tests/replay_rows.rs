@@ -4,7 +4,8 @@ use swaplab_experiment::document::{Kind, WorldResult};
 use swaplab_experiment::Experiment;
 use swaplab_policy::PolicySpec;
 use swaplab_sim::replay::rows;
-use swaplab_vocab::Result;
+use swaplab_trace::{Codec, Mark, Range, TraceBuilder};
+use swaplab_vocab::{Class, Op, Result};
 
 /// A folder with the trace `t.csv`: pages 0 to 3 are written, then read, so that two frames are too
 /// few.
@@ -40,7 +41,29 @@ fn one_design_by_hand() {
     assert_eq!((detail.frames, detail.first_touch.as_str()), (2, "charged"));
     let io = 8 * detail.swap_read_ns + 4 * detail.swap_write_ns;
     assert_eq!((row.time.io_ns, row.time.cpu_swap_ns), (Some(io as f64), None));
+    let parts = (Some((8 * detail.swap_read_ns) as f64), Some((4 * detail.swap_write_ns) as f64));
+    assert_eq!((row.time.swap_read_ns, row.time.swap_write_ns), parts);
     assert_eq!((row.memory.dram_bytes, row.memory.total_dram_bytes), (Some(8192.0), Some(8192.0)));
+}
+
+/// A page of a private file mapping is written, which makes it anonymous, and discarded, which makes
+/// it the file's again: both of its faults read the file.
+#[test]
+fn a_discarded_copy_of_a_files_page_is_the_files_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    let mut builder = TraceBuilder::create(&path, swaplab_trace::Kind::Page, 4096, Codec::Stored).unwrap();
+    let range = Range { app: 0, first: 0, pages: 4 };
+    builder.mark(Mark::Map { range, class: Class::File, file: 0, offset: 0 }).unwrap();
+    builder.access(0, 0, Op::Write).unwrap();
+    builder.mark(Mark::Discard(range)).unwrap();
+    builder.access(0, 0, Op::Read).unwrap();
+    builder.finish().unwrap();
+    let result = run(&folder, &["2p"], "[[design]]\npolicy = 'fifo'").unwrap();
+    let (paging, time) = (&result.rows[0].paging, &result.rows[0].time);
+    let detail = result.rows[0].replay.as_ref().unwrap();
+    assert_eq!((time.file_read_ns, time.file_write_ns), (Some(2.0 * detail.file_read_ns as f64), Some(0.0)));
+    assert_eq!((paging.faults, paging.file_reads, paging.swap_reads, paging.swap_writes), (Some(2.0), Some(2.0), Some(0.0), Some(0.0)));
 }
 
 #[test]

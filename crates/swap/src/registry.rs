@@ -127,6 +127,16 @@ mod tests {
     }
 
     #[test]
+    fn a_scheme_says_where_its_area_is_and_what_it_needs() {
+        let of = |text: &str| SchemeSpec::parse(text).unwrap();
+        assert_eq!(SCHEMES.keys().filter(|key| !of(key).swaps()).collect::<Vec<_>>(), ["none"]);
+        let media = ["none", "flash", "sd-card", "nvm-copy", "nvm-direct"].map(|key| of(key).area_medium());
+        assert_eq!(media, [None, Some(Medium::Flash), Some(Medium::SdCard), Some(Medium::Nvm), Some(Medium::Nvm)]);
+        assert_eq!(["zram:recompress=zstd", "zram", "flash"].map(|text| of(text).recompresses()), [true, false, false]);
+        assert_eq!(["nvm-direct:lines=3", "nvm-copy"].map(|text| of(text).lines_per_direct_read()), [Some(3), None]);
+    }
+
+    #[test]
     fn sizes_are_asked_of_the_parameters() {
         let area = |text| SchemeSpec::parse(text).unwrap().area_bytes(1 << 30).unwrap();
         assert_eq!((area("none"), area("zram"), area("zram:size=64MiB")), (None, None, Some(64 << 20)));

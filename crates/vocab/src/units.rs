@@ -60,7 +60,16 @@ pub fn rounded(value: f64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::rounded;
+    use super::{rounded, Nanos, Picojoules};
+
+    #[test]
+    fn amounts_add_up_and_repeat() {
+        let mut total = Nanos(2) + Nanos(3) * 4;
+        total += Nanos(1);
+        assert_eq!((total, [Nanos(7), Nanos(8)].into_iter().sum::<Nanos>()), (Nanos(15), Nanos(15)));
+        assert_eq!(std::iter::empty::<Picojoules>().sum::<Picojoules>(), Picojoules::default());
+        assert_eq!(serde_json::to_string(&Picojoules(7)).unwrap(), "7");
+    }
 
     #[test]
     fn rounded_is_what_the_standard_library_rounds_to() {

@@ -157,7 +157,11 @@ def check_on(traces: Path, wanted: Iterable[str]) -> list[Claim]:
     if not files:
         raise BadInput(f"{traces}: no trace in it; expected a folder of trace files")
     with tempfile.TemporaryDirectory(prefix="swaplab-") as spool:
-        imported = [file if file.suffix == ".slt" else Path(spool) / f"{file.name.split('.')[0]}.slt" for file in files]
+        # A program has the name of its file up to the first dot, or the whole name if another file
+        # has the same beginning.
+        short = [file.name.partition(".")[0] for file in files]
+        names = [name if short.count(name) == 1 else file.name for file, name in zip(files, short, strict=True)]
+        imported = [file if file.suffix == ".slt" else Path(spool) / f"{name}.slt" for file, name in zip(files, names, strict=True)]
         for file, trace in zip(files, imported, strict=True):
             if file != trace:
                 _core.trace_import(file, trace, "{}", None)

@@ -27,10 +27,6 @@ class Interval:
     low: float
     high: float
 
-    @classmethod
-    def of(cls, pair: tuple[float, float] | None) -> Interval | None:
-        return None if pair is None else cls(*pair)
-
 
 def separates(first: Interval | None, second: Interval | None) -> bool:
     """Whether two intervals do not meet; a figure without an interval is separated from nothing."""

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -248,11 +249,92 @@ static void heap(void)
 	(void)gone;
 }
 
+static char *aligned(char *block, size_t align, size_t size)
+{
+	need(block != 0 && (uintptr_t)block % align == 0, "an aligned block");
+	need(malloc_usable_size(block) >= size, "its usable size");
+	fill(block, size, align);
+	return block;
+}
+
+static void allocations(void)
+{
+	void *block = &block;
+	size_t size = MIB, aligns[] = {32, PAGE, 2 * MIB};
+	char *blocks[3][3];
+	for (int at = 0; at < 3; at++) {
+		blocks[at][0] = aligned(memalign(aligns[at], size), aligns[at], size);
+		blocks[at][1] = aligned(aligned_alloc(aligns[at], size), aligns[at], size);
+		need(posix_memalign(&block, aligns[at], size) == 0, "posix_memalign");
+		blocks[at][2] = aligned(block, aligns[at], size);
+	}
+	char *pages = aligned(valloc(size), PAGE, size), *two = aligned(pvalloc(PAGE + 64), PAGE, 2 * PAGE);
+	press();
+	same(pages, size, PAGE), same(two, 2 * PAGE, PAGE);
+	free(pages), free(two);
+	for (int at = 0; at < 9; at++) same(blocks[at / 3][at % 3], size, aligns[at / 3]), free(blocks[at / 3][at % 3]);
+	block = &block;
+	size_t volatile huge = SIZE_MAX / 2, three = 3, none = 0;
+	need(posix_memalign(&block, three * 8, 8) == EINVAL && posix_memalign(&block, 4, 8) == EINVAL, "an alignment that is none");
+	need(posix_memalign(&block, 64, huge) == ENOMEM && block == &block, "no block, and the pointer as it was");
+	errno = 0;
+	need(!pvalloc(SIZE_MAX - none) && errno == ENOMEM, "pvalloc of all addresses");
+	errno = 0;
+	need(!malloc(huge) && errno == ENOMEM, "malloc of half of all addresses");
+	errno = 0;
+	need(!calloc(huge, three) && errno == ENOMEM, "calloc beyond all addresses");
+	char *grown = calloc(MIB, 1);
+	for (size_t at = 0; at < MIB; at++) need(!grown[at], "zeros");
+	fill(grown, MIB, 6);
+	press();
+	errno = 0;
+	need(!reallocarray(grown, huge, three) && errno == ENOMEM, "reallocarray beyond all addresses");
+	errno = 0;
+	need(!realloc(grown, huge) && errno == ENOMEM, "realloc to half of all addresses");
+	grown = reallocarray(grown, 3, MIB);
+	same(grown, MIB, 6);
+	press();
+	grown = realloc(grown, MIB / 2);
+	same(grown, MIB / 2, 6);
+	free(grown);
+	char *first = malloc(none), *second = calloc(none, 8), *third = realloc(0, 5);
+	need(first && second && first != second && third && !malloc_usable_size(0), "blocks of no size are blocks");
+	free(first), free(second), free(third), free(0);
+}
+
+/* prlimit and the functions with 64 in their names have the limit that setrlimit set, and set it. */
+static void limits(void)
+{
+	struct rlimit limit = {1 << 30, 2ul << 30}, now = {0, 0};
+	need(!setrlimit(RLIMIT_AS, &limit) && !prlimit(0, RLIMIT_AS, 0, &now), "setrlimit");
+	need(now.rlim_cur == 1 << 30 && now.rlim_max == 2ul << 30, "prlimit reads what setrlimit set");
+	struct rlimit less = {900 * MIB, 1 << 30};
+	need(!prlimit(getpid(), RLIMIT_AS, &less, &now) && now.rlim_cur == 1 << 30, "prlimit returns the limit before");
+	struct rlimit64 wide;
+	need(!getrlimit64(RLIMIT_AS, &wide) && wide.rlim_cur == 900 * MIB && wide.rlim_max == 1 << 30, "getrlimit64");
+	wide.rlim_cur = 800 * MIB;
+	need(!setrlimit64(RLIMIT_AS, &wide) && !getrlimit(RLIMIT_AS, &now) && now.rlim_cur == 800 * MIB, "setrlimit64");
+	wide.rlim_cur = 700 * MIB;
+	need(!prlimit64(0, RLIMIT_AS, &wide, 0) && !getrlimit(RLIMIT_AS, &now) && now.rlim_cur == 700 * MIB, "prlimit64");
+	wide.rlim_cur = wide.rlim_max + 1;
+	errno = 0;
+	need(setrlimit64(RLIMIT_AS, &wide) == -1 && errno == EINVAL, "a soft limit above the hard one");
+	errno = 0;
+	need(setrlimit(RLIMIT_AS, (void *)8) == -1 && errno == EFAULT, "a limit at no address");
+	need(!getrlimit(RLIMIT_AS, &now) && now.rlim_cur == 700 * MIB, "the limit after failures");
+	struct rlimit files = {77, 88};
+	need(!setrlimit(RLIMIT_NOFILE, &files) && !prlimit(0, RLIMIT_NOFILE, 0, &now) && now.rlim_cur == 77, "another limit");
+	char *memory = pushed_out(16 * MIB), *volatile much = malloc(750ul * MIB);
+	need(!much, "more than the limit");
+	same(memory, 16 * MIB, 5);
+}
+
 int main(int count, char **words)
 {
 	struct { const char *name; void (*run)(void); } cases[] = {
 		{"signals", signals}, {"forks", forks}, {"moves", moves}, {"wiped", wiped},
 		{"locked", locked}, {"unlocked", unlocked}, {"limited", limited}, {"rights", rights}, {"heap", heap},
+		{"allocations", allocations}, {"limits", limits},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		if (count == 2 && !strcmp(words[1], cases[i].name)) {

@@ -203,6 +203,12 @@ mod tests {
     }
 
     #[test]
+    fn acclaim_and_lvsp_must_know_whose_a_page_is() {
+        let keys = APP_POLICIES.keys().filter(|key| Gate::of(&APP_POLICIES.parse(key).unwrap()).wants_owners());
+        assert_eq!(keys.collect::<Vec<_>>(), ["lvsp", "a2s", "acclaim"]);
+    }
+
+    #[test]
     fn entries_and_policies_agree() {
         for entry in APP_POLICIES.iter() {
             assert_eq!(entry.info.policy.entry().key, entry.key);

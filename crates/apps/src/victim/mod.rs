@@ -123,6 +123,7 @@ mod tests {
         assert_eq!([Victim::Lru, Victim::Oracle, Victim::Swam].map(|v| v.choose(&equal)), [Some(5); 3]);
         assert_eq!(Victim::ALL.map(|v| v.choose(&[])), [None; 4]);
         assert_eq!(Victim::ALL.map(Victim::rules_the_limit), [false, true, false, false]);
+        assert_eq!(Victim::ALL.map(Victim::needs_resident_pages), [false, false, false, true]);
     }
 
     /// Five apps, by `oom_score_adj` and resident pages. The highest adjustment goes first,

@@ -77,14 +77,7 @@ pub unsafe fn map_fresh(range: Bytes, prot: Prot) -> Result<()> {
 pub fn map_unoccupied(range: Bytes, prot: Prot) -> Result<()> {
     let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED_NOREPLACE;
     // SAFETY: with this flag the kernel replaces no mapping.
-    let at = unsafe { mm::mmap_anonymous(range.start as *mut c_void, range.len(), ProtFlags::from_bits_retain(prot), flags) }?;
-    if at as usize != range.start {
-        // A kernel before 4.17 does not know the flag and takes the address as a hint.
-        // SAFETY: the mapping was made above and is unused.
-        unsafe { unmap(at as usize..at as usize + range.len()) }?;
-        return Err(Errno::EXIST);
-    }
-    Ok(())
+    unsafe { mm::mmap_anonymous(range.start as *mut c_void, range.len(), ProtFlags::from_bits_retain(prot), flags) }.map(|_| ())
 }
 
 /// Replace `range` by a private mapping of `file` from `offset`: reads use the file's pages in

@@ -53,3 +53,42 @@ fn the_policy_drops_forgotten_pages_and_empty_ranges_have_no_state() {
     );
     assert_eq!([start, start + 3].map(|page| world.gates.at(page)), [Gate::Unseen, Gate::Open]);
 }
+
+/// The blocks of the file behind a chunk's home are freed, and no others.
+#[test]
+fn the_home_of_an_unused_chunk_is_released_with_its_blocks() {
+    static STATS: Stats = Stats::new();
+    const BLOCKS: u64 = (CHUNK * PAGE / 512) as u64;
+    let file = rustix::fs::memfd_create(c"test", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+    rustix::io::pwrite(&file, &vec![1; 3 * CHUNK * PAGE], 0).unwrap();
+    let blocks = || rustix::fs::fstat(&file).unwrap().st_blocks as u64;
+    assert_eq!(blocks(), 3 * BLOCKS);
+    let mut world = World::new(64, 8, &STATS).unwrap();
+    let mirror = memory::map_shared_file(&file, 3 * CHUNK * PAGE).unwrap();
+    // SAFETY: zero is a u32.
+    let mut home: Sparse<u32> = unsafe { Sparse::new(PAGES / CHUNK) }.unwrap();
+    let chunk = world.spans.reserved().start.div_ceil(CHUNK);
+    (home[chunk], home[chunk + 1]) = (2, 3);
+    let homes = Homes { next: 3, free: Vec::new(), frozen: Vec::new(), limit: 3, reserved: false };
+    world.backing = Backing::Direct { mirror, home, homes };
+    world.state[(chunk + 1) * CHUNK + 7] = OUT;
+    world.release_chunk(chunk);
+    world.release_chunk(chunk + 1);
+    let Backing::Direct { home, homes, .. } = &world.backing else { panic!() };
+    assert_eq!((home[chunk], home[chunk + 1], &homes.free[..], blocks()), (0, 3, &[2][..], 2 * BLOCKS));
+}
+
+#[test]
+fn adopted_memory_has_the_protection_of_its_mapping_and_replaces_what_was_there() {
+    static STATS: Stats = Stats::new();
+    let mut world = World::new(64, 8, &STATS).unwrap();
+    let start = world.spans.reserved().start;
+    world.spans.set(start..start + 4, Span::Managed(crate::spans::Attributes { locked: true, ..Default::default() }));
+    world.state[start + 1] = SEEN | CLEAN;
+    for locked in [false, true] {
+        world.lock_new = locked;
+        world.adopt(start..start + 4, memory::READ_WRITE);
+        let adopted = crate::spans::Attributes { prot: memory::READ_WRITE, locked, ..Default::default() };
+        assert_eq!((world.spans.at(start + 3), world.state[start + 1]), (Span::Managed(adopted), 0));
+    }
+}

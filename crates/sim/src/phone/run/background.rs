@@ -177,7 +177,7 @@ impl PhoneRun<'_> {
     }
 
     /// An upper bound of the references that the allocation of so many pages makes.
-    pub(super) fn heap_references(&self, app: AppId, allocations: usize) -> usize {
+    pub(in crate::phone) fn heap_references(&self, app: AppId, allocations: usize) -> usize {
         let Some(heap) = self.heaps.get(usize::from(app)).filter(|_| allocations > 0) else { return 0 };
         allocations + heap.live * heap.collections(allocations)
     }

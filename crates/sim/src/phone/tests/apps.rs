@@ -123,6 +123,16 @@ fn allocation_in_front_after_a_resume_collects() {
     }
 }
 
+/// Of 192 live pages and 64 free ones: an allocation writes a page, and each 64th at most reads the
+/// live ones.
+#[test]
+fn the_references_of_allocation_have_a_bound() {
+    let heap = Heap { rate: Mib(100.0), min_free: Mib(0.125), ..Heap::default() };
+    let booted = roomy(Background { heap, ..Background::default() });
+    let phone = booted.phone();
+    assert_eq!([0, 1, 64, 65].map(|allocations| phone.heap_references(0, allocations)), [0, 1 + 192, 64 + 192, 65 + 2 * 192]);
+}
+
 /// Both apps have services. App 0 is killed at 3 s and its service is due at 4 s: a quarter of its
 /// 512 anonymous pages is in memory again, its score is a service's, and its next launch is a cold
 /// start.

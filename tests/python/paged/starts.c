@@ -1,0 +1,29 @@
+/* usage: starts CALL DIRECTORY NAME; starts the program NAME, which is in DIRECTORY and in the PATH, by this call of the C library. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+int main(int count, char **words)
+{
+	if (count != 4) return 2;
+	char *call = words[1], *name = words[3], *given[] = {name, 0}, path[4096];
+	int child = 0, status = 0, directory = open(words[2], O_PATH);
+	snprintf(path, sizeof path, "%s/%s", words[2], name);
+	errno = 0;
+	if (!strcmp(call, "execv")) execv(path, given);
+	if (!strcmp(call, "execvpe")) execvpe(name, given, environ);
+	if (!strcmp(call, "execveat")) execveat(directory, name, given, environ, 0);
+	if (!strcmp(call, "execveat of a path")) execveat(AT_FDCWD, path, given, environ, 0);
+	if (!strcmp(call, "execveat of a descriptor")) execveat(open(path, O_PATH), "", given, environ, AT_EMPTY_PATH);
+	if (!strcmp(call, "posix_spawn")) errno = posix_spawn(&child, path, 0, 0, given, environ);
+	if (!strcmp(call, "posix_spawnp")) errno = posix_spawnp(&child, name, 0, 0, given, environ);
+	if (child) return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 3;
+	return errno == EACCES ? 126 : 4;
+}
