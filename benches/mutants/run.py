@@ -11,8 +11,8 @@ are the files that `package_tests.py` names, not the whole suite. A mutant that 
 whose module cannot be imported, is not counted.
 
 Mutants are made in copies of the tree (`target/mutants`, `target/mutants-python`), which stay from
-run to run. What the crates depend on was compiled by `cargo test`, so that a mutant compiles its
-own crate alone.
+run to run, as does what was compiled from them (`target/mutants-built`), so that a mutant compiles
+its own crate alone.
 """
 
 from __future__ import annotations
