@@ -17,8 +17,8 @@ from benches.mutants.store import Mutant
 
 CRATES = ["vocab", "trace", "policy", "device", "swap", "apps", "sim", "pager"]
 COPY = ROOT / "target" / "mutants"
-#: What is compiled from the copy. With the tree's own folder, cargo would take what it compiled from
-#: the copy for that of the tree, whose tests would then run the copy's code.
+#: What is compiled from the copy. With the tree's own folder, cargo would take what it compiled
+#: from the copy for that of the tree, whose tests would then run the copy's code.
 BUILT = ROOT / "target" / "mutants-built"
 #: Arguments of `cargo test`. Examples in comments are left out; the pager's tests run its example,
 #: which `--tests` would not compile. What does not compile in any policy is no matter of mutants.

@@ -40,13 +40,13 @@ impl Census {
         Ok(Census { map, pieces, parts, evicted, arrivals: Vec::new(), reads: Vec::new(), turn: 0, stamp })
     }
 
-    /// Find every managed page in DRAM, report arrivals and departures to the policy, and append its
-    /// victims: enough to leave `kept_free` frames free beyond its reserve. Returns the number of
-    /// pages in DRAM.
+    /// Find every managed page in DRAM, report arrivals and departures to the policy, and append
+    /// its victims: enough to leave `kept_free` frames free beyond its reserve. Returns the number
+    /// of pages in DRAM.
     ///
     /// Pages read in place are counted only with `all` and in every [`FULL`]th census, as they
-    /// outnumber the pages in DRAM. Settled memory is scanned only then, too, and evicted memory also
-    /// if `misses`, given the number of pages found, says that there are more.
+    /// outnumber the pages in DRAM. Settled memory is scanned only then, too, and evicted memory
+    /// also if `misses`, given the number of pages found, says that there are more.
     pub fn take(
         &mut self,
         world: &mut World,

@@ -103,8 +103,8 @@ impl Ahead {
     }
 
     /// Set `last` to the chunks to open for a wait at `chunk`: if it does not follow the last wait,
-    /// one, otherwise up to a quarter of `room` chunks. Returns the chunks that the last wait opened
-    /// although no thread had asked for them, if the program may have left them.
+    /// one, otherwise up to a quarter of `room` chunks. Returns the chunks that the last wait
+    /// opened although no thread had asked for them, if the program may have left them.
     fn advance(&mut self, chunk: usize, room: usize) -> Range<usize> {
         let last = self.last.clone();
         let follows = chunk == last.end;

@@ -68,8 +68,8 @@ impl PagerThread {
         let dram = {
             let Some(mut world) = shared.lock_soon() else { return };
             let (kept_free, unmanaged, slack) = (self.kept_free(), self.seen.unmanaged.all, self.budget / 64);
-            // Evicted memory may hold so many pages that no census sees at once. Less would be within
-            // what arrives between the census and the kernel's count.
+            // Evicted memory may hold so many pages that no census sees at once. Less would be
+            // within what arrives between the census and the kernel's count.
             let misses = |dram: usize| account::anonymous_pages(&self.statm) > dram + unmanaged + slack;
             match self.census.take(&mut world, all, kept_free, misses, &mut self.victims) {
                 Ok(dram) => dram,
@@ -163,8 +163,8 @@ impl PagerThread {
         }
     }
 
-    /// Update the three counts of anonymous memory. `kernel`: the kernel's count before and after the
-    /// census. Unmanaged memory is only scanned if the difference of the other two has changed.
+    /// Update the three counts of anonymous memory. `kernel`: the kernel's count before and after
+    /// the census. Unmanaged memory is only scanned if the difference of the other two has changed.
     fn take_account(&mut self, world: &World, dram: usize, kernel: [usize; 2], gone: usize, all: bool) {
         let ([anonymous, after], known) = (kernel, self.seen.unmanaged.all);
         let few = (known / 128).max(32);

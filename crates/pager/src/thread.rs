@@ -202,8 +202,8 @@ impl PagerThread {
         }
     }
 
-    /// Open the gates for a thread that waits at `page`, while `expected` pages are in DRAM. Returns
-    /// the number of opened pages.
+    /// Open the gates for a thread that waits at `page`, while `expected` pages are in DRAM.
+    /// Returns the number of opened pages.
     pub fn open_ahead(&mut self, world: &mut World, page: usize, expected: usize) -> usize {
         let room = self.trigger().saturating_sub(expected);
         self.seen.ahead.open(self.evictor.uffd(), world, page, room)

@@ -101,8 +101,8 @@ impl PageMap {
         self.scan_for(range, (0, 0, PRESENT | SWAPPED), FILE | ZERO, show)
     }
 
-    /// [`scan`](PageMap::scan) for memory that is mapped from no file, for which the kernel then does
-    /// not have to look at each page's `struct page`.
+    /// [`scan`](PageMap::scan) for memory that is mapped from no file, for which the kernel then
+    /// does not have to look at each page's `struct page`.
     pub fn scan_plain(&mut self, range: Bytes, show: impl FnMut(Run)) -> Result<()> {
         self.scan_for(range, (0, 0, PRESENT | SWAPPED), ZERO, show)
     }
