@@ -46,8 +46,8 @@ fn one_design_by_hand() {
     assert_eq!((row.memory.dram_bytes, row.memory.total_dram_bytes), (Some(8192.0), Some(8192.0)));
 }
 
-/// A page of a private file mapping is written, which makes it anonymous, and discarded, which makes
-/// it the file's again: both of its faults read the file.
+/// A page of a private file mapping is written, which makes it anonymous, and discarded, which
+/// makes it the file's again: both of its faults read the file.
 #[test]
 fn a_discarded_copy_of_a_files_page_is_the_files_again() {
     let folder = tempfile::tempdir().unwrap();
