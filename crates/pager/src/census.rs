@@ -230,6 +230,28 @@ mod tests {
     }
 
     #[test]
+    fn the_policy_forgets_known_pages_that_a_census_did_not_see() {
+        static STATS: crate::stats::Stats = crate::stats::Stats::new();
+        let mut world = World::new(64, 8, &STATS).unwrap();
+        let policy = swaplab_policy::PolicySpec::parse("fifo").unwrap();
+        let costs = swaplab_policy::Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 };
+        world.frames = Some(crate::frames::Frames::new(policy, 8, costs).unwrap());
+        let start = world.spans.reserved().start;
+        // SAFETY: zero is a u8.
+        let mut stamp: Sparse<u8> = unsafe { Sparse::new(PAGES) }.unwrap();
+        let mut victims = Vec::new();
+        for page in start..start + 3 {
+            world.frames().arrive(page, 0, &mut victims);
+            world.state[page] = KNOWN;
+            stamp[page] = 3;
+        }
+        stamp[start + 1] = 2;
+        forget_absent(&mut world, &[(start..start + 3, Span::Foreign)], &stamp, 3);
+        assert_eq!([0, 1, 2].map(|at| world.state[start + at]), [KNOWN, 0, KNOWN]);
+        assert_eq!(world.frames().resident_count(), 2);
+    }
+
+    #[test]
     fn a_chunk_is_settled_or_evicted_only_if_all_its_pages_are() {
         let states = [
             (0..CHUNK, PAGED | OUT),
