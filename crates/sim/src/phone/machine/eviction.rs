@@ -134,7 +134,7 @@ impl Eviction<'_> {
         let ends_itself = direct && policy.passes().is_some();
         let (mut busy, mut all, mut rejected) = (Charge::default(), Outcome::default(), false);
         for attempt in 0..batch * if direct { reclaim::DIRECT_ATTEMPTS } else { reclaim::ATTEMPTS } {
-            if all.frames + all.taken_back >= batch && !(ends_itself && all.taken_back < batch) {
+            if all.taken_back >= batch || !ends_itself && all.frames + all.taken_back >= batch {
                 break;
             }
             self.frames.policy.reclaim(None, &mut self.frames.pages);

@@ -17,6 +17,20 @@ const NONE: u32 = 0;
 /// Channel number of a page that was taken back and has been written.
 const WRITTEN: u8 = u8::MAX;
 
+/// The state of a page that was swapped out, with the channel of its write and the index of its
+/// batch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// It has no frame.
+    Gone,
+    /// It is being written, and its frame is free after that.
+    Writing(usize, usize),
+    /// It is being written, and the policy took it back.
+    TakenBack(usize, usize),
+    /// The policy took it back, and it has been written.
+    Written,
+}
+
 #[derive(Clone, Debug)]
 pub struct WriteBack {
     channels: [Channel; 5],
@@ -169,56 +183,57 @@ impl WriteBack {
         self.batch_of[page as usize].0 == WRITTEN
     }
 
-    /// The channel and the index of the batch by which `page` is being written.
-    fn pending(&self, page: PageId) -> Option<(usize, usize)> {
+    /// The state of `page`, which was swapped out.
+    fn state(&self, page: PageId) -> State {
+        // Without a frame no entry is valid, and most schemes never have one.
+        if self.frames + self.taken_back == 0 {
+            return State::Gone;
+        }
         let (number, batch) = self.batch_of[page as usize];
-        let channel = self.channels.get(usize::from(number))?;
-        let at = batch.checked_sub(channel.first + 1)? as usize;
-        (at < channel.batches.len()).then_some((usize::from(number), at))
-    }
-
-    /// Whether `page` was taken back and is still being written.
-    fn is_writing_taken_back(&self, page: PageId) -> bool {
-        self.pending(page).is_some_and(|(number, at)| self.channels[number].batches[at].taken_back.contains(&page))
+        if number == WRITTEN {
+            return State::Written;
+        }
+        let Some(channel) = self.channels.get(usize::from(number)) else { return State::Gone };
+        let Some(at) = batch.checked_sub(channel.first + 1) else { return State::Gone };
+        match channel.batches.get(at as usize) {
+            Some(batch) if batch.taken_back.contains(&page) => State::TakenBack(usize::from(number), at as usize),
+            Some(batch) if batch.frames > 0 => State::Writing(usize::from(number), at as usize),
+            _ => State::Gone,
+        }
     }
 
     /// Whether `page` was taken back, and is being written or has been.
     pub fn is_taken_back(&self, page: PageId) -> bool {
-        self.taken_back > 0 && (self.is_written(page) || self.is_writing_taken_back(page))
+        matches!(self.state(page), State::TakenBack(..) | State::Written)
+    }
+
+    /// Forget the entry of `page`. Returns the state that it had.
+    fn leave(&mut self, page: PageId) -> State {
+        let state = self.state(page);
+        self.batch_of[page as usize] = (0, NONE);
+        self.taken_back -= usize::from(matches!(state, State::TakenBack(..) | State::Written));
+        self.writing_taken_back -= usize::from(matches!(state, State::TakenBack(..)));
+        state
     }
 
     /// Take the frame of `page`, for a reference or because a scan frees it, if the page is under
     /// write-back or was taken back. Returns whether it was.
     pub fn take_frame(&mut self, page: PageId) -> bool {
-        let (written, writing) = (self.is_written(page), self.is_writing_taken_back(page));
-        let mut waits = false;
-        if let Some((number, at)) = self.pending(page).filter(|_| !writing) {
-            let batch = &mut self.channels[number].batches[at];
-            waits = batch.frames > 0;
-            batch.frames -= usize::from(waits);
+        let state = self.leave(page);
+        if let State::Writing(number, at) = state {
+            self.channels[number].batches[at].frames -= 1;
+            self.frames -= 1;
         }
-        self.frames -= usize::from(waits);
-        self.taken_back -= usize::from(written || writing);
-        self.writing_taken_back -= usize::from(writing);
-        self.batch_of[page as usize] = (0, NONE);
-        written || writing || waits
+        state != State::Gone
     }
 
     /// Forget the content of `page`. If it is being written, its frame is free after that and
     /// cannot be taken. If it was taken back and has been written, its frame is free now.
     pub fn forget(&mut self, page: PageId) {
-        // Without a frame that waits no entry is valid, and most schemes never have one.
-        if self.frames + self.taken_back == 0 {
-            return;
-        }
-        let (written, writing) = (self.is_written(page), self.is_writing_taken_back(page));
-        if let Some((number, at)) = self.pending(page).filter(|_| writing) {
+        if let State::TakenBack(number, at) = self.leave(page) {
             self.channels[number].batches[at].frames += 1;
+            self.frames += 1;
         }
-        self.frames += usize::from(writing);
-        self.taken_back -= usize::from(written || writing);
-        self.writing_taken_back -= usize::from(writing);
-        self.batch_of[page as usize] = (0, NONE);
     }
 
     /// The time at which `frames` of the pages that have frames are written, or all of them if
@@ -254,7 +269,7 @@ impl WriteBack {
             return Err(format!("{waiting} frames wait for writes, but {} are counted", self.frames));
         }
         let pages = 0..self.batch_of.len() as PageId;
-        let taken_back = pages.filter(|page| self.is_written(*page) || self.is_writing_taken_back(*page)).count();
+        let taken_back = pages.filter(|page| self.is_taken_back(*page)).count();
         if taken_back != self.taken_back {
             return Err(format!("{taken_back} pages were taken back, but {} are counted", self.taken_back));
         }
