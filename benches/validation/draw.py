@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from swaplab.core import experiment as experiments
@@ -20,9 +20,16 @@ from benches.validation.facts import Facts, Own, OwnWork
 from benches.validation.guests import FLASH, MIB, NVM
 from benches.validation.prices import Prices
 
-#: Half the number of a configuration's seeds. The kernel's first half is compared with the phone,
-#: and with its other half (A against A).
-PAIRS = 6
+#: What is added to the drawn memory, in MiB: a configuration is run with each of these sizes, since
+#: a few pages more or less decide when reclaim begins, and so what it sees. A guest's memory is a
+#: multiple of 2 MiB.
+SIZES = (-6, -4, -2, 2, 4, 6)
+#: Seeds of each size: the kernel's first one is compared with the phone, and with its other one (A
+#: against A).
+SEEDS = 2
+#: Upper bound of the time by which a guest's pauses are lengthened, so that its seeds meet the
+#: kernel's periodic work at different times.
+SHIFT = "1s"
 #: Launches per round; one round is warm-up, one counts.
 LAUNCHES = 13
 #: The least memory of a guest in MiB.
@@ -64,6 +71,10 @@ class Drawn:
         """MiB of all apps' pages."""
         return sum(app.footprint for app in self.apps)
 
+    def sizes(self) -> list[Drawn]:
+        """Return the configuration with each size of memory."""
+        return [replace(self, dram=self.dram + size * MIB) for size in SIZES]
+
     @property
     def ample_mebibytes(self) -> int:
         """MiB of memory in which all apps fit twice."""
@@ -91,8 +102,8 @@ class Drawn:
 def draw(commit: str, number: int, facts: Facts, recorded: list[Path]) -> Drawn:
     """Draw configuration `number` of `commit`. Every second one takes its launches from a
     recording, if there are any. What does not fit the memory is drawn again: if the apps of the
-    launches are so few or so small that a guest of `LEAST` MiB has more memory than the drawn share
-    of their working set.
+    launches are so few or so small that a guest of `LEAST` MiB has more memory than the least of the
+    drawn sizes.
     """
     rng = random.Random(f"{commit}:{number}")
     while (drawn := _draw_once(rng, f"{commit[:8]}-{number}", number, facts, recorded)) is None:
@@ -118,7 +129,7 @@ def _draw_once(rng: random.Random, name: str, number: int, facts: Facts, recorde
         order, source = generated_order(names, rng), "generated"
     launched = tuple(app for app in apps if app.name in order)
     dram = guest_bytes(factor * working_set(launched), facts, len(launched))
-    if dram < LEAST * MIB:
+    if dram + SIZES[0] * MIB < LEAST * MIB:
         return None
     return Drawn(name, launched, dram, factor, swappiness, killer, schemes, order, source)
 
@@ -177,8 +188,8 @@ def experiment_of(
     prices: Prices | None = None,
     mglru: bool = False,
 ) -> Experiment:
-    """Build the experiment with a seed for each run of the kernel. What is the apps' and the
-    system's `own` and the `prices` of a page are used by the phone only.
+    """Build the experiment with the drawn memory. What is the apps' and the system's `own` and the
+    `prices` of a page are used by the phone only.
     """
     rules = "6.1" if kernel == "debian-6.1" else "6.12"
     machine = {
@@ -198,7 +209,9 @@ def experiment_of(
         },
         run={
             "on": ["phone", "vm"],
-            "seeds": 2 * PAIRS,
-            "vm": {"kernel": kernel, "mglru": mglru, "system": "0", "limit": "guest", "verify": False},
+            "seeds": SEEDS,
+            # Each size has seeds of its own.
+            "seed": drawn.dram // MIB,
+            "vm": {"kernel": kernel, "mglru": mglru, "system": "0", "limit": "guest", "verify": False, "shift": SHIFT},
         },
     )

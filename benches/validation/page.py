@@ -27,8 +27,11 @@ kernel are virtual, and those of the phone are simulated.
 METHOD = """
 ## How it is judged
 
-Kernel and phone run each configuration under twelve seeds. The phone's first six runs are compared with the kernel's first six, in pairs
-of the same seed. The kernel's other six runs are compared with its first six (A against A), which shows the kernel's own spread.
+Kernel and phone run each configuration with six sizes of memory, from 6 MiB below the drawn one to 6 MiB above it: a hundred pages more
+or less decide when reclaim begins and what it finds, on both sides, so that a single size says little. The kernel runs each size under
+two seeds, which lengthen its pauses by up to a second each, so that its periodic work (its statistics are flushed every two seconds)
+falls at other times. The phone is compared with the kernel's first seed, in pairs of the same size. The kernel's other seed is compared
+with its first one (A against A), which shows the kernel's own spread.
 The margin is 10 % of the kernel's figure; for the median delay it is 15 %, and for kills it is 1 kill.
 
 | verdict | meaning |

@@ -19,7 +19,7 @@ from swaplab.worlds.registry import world
 from swaplab.worlds.result import Options
 
 from benches.validation import page, store
-from benches.validation.draw import PAIRS, draw, experiment_of
+from benches.validation.draw import draw, experiment_of
 from benches.validation.facts import measure, own_of
 from benches.validation.guests import MIB
 from benches.validation.nulls import stack_distance, touched
@@ -59,26 +59,26 @@ def compare(of: Stored, number: int, recorded: list[Path], jobs: int) -> list[Re
     """Run one configuration. Returns a result for each of its designs."""
     facts, kernel = of.facts, of.kernel
     drawn = draw(of.commit, number, facts, recorded)
-    of_guest = experiment_of(drawn, facts, kernel, mglru=of.mglru)
-    virtual_rows = world("vm").run([of_guest], Options(jobs=jobs)).rows
+    options = Options(jobs=jobs)
+    virtual = world("vm").run([experiment_of(size, facts, kernel, mglru=of.mglru) for size in drawn.sizes()], options).rows
     frames = int((drawn.dram - facts.reserved(drawn.dram) - facts.used(drawn.dram, len(drawn.apps))) / 4096)
     nulls = (float(stack_distance(drawn, frames)), float(touched(drawn)))
     results = []
     for scheme in drawn.schemes:
         own = own_of(drawn.uses(), drawn.footprint_mebibytes * MIB, scheme, kernel, drawn.ample_mebibytes)
-        of_phone = experiment_of(replace(drawn, schemes=(scheme,)), facts, kernel, own, of.prices, of.mglru)
-        phone_rows = world("phone").run([of_phone], Options(jobs=jobs)).rows
-        virtual, phone = (_seeds(rows, scheme) for rows in (virtual_rows, phone_rows))
-        first, other_seeds, ours = virtual[:PAIRS], virtual[PAIRS:], phone[:PAIRS]
+        sizes = [replace(size, schemes=(scheme,)) for size in drawn.sizes()]
+        phone = world("phone").run([experiment_of(size, facts, kernel, own, of.prices, of.mglru) for size in sizes], options).rows
+        first, other_seeds = (_figures(virtual, scheme, seed) for seed in (0, 1))
+        ours = _figures(phone, scheme, 0)
         judged = [judge(f, [s[f.name] for s in first], [s[f.name] for s in other_seeds], [s[f.name] for s in ours]) for f in FIGURES]
-        delays = tuple(estimate([seed["median delay"] for seed in side]) for side in (virtual, phone))
+        delays = tuple(estimate([size["median delay"] for size in side]) for side in (first + other_seeds, ours))
         results.append(Result(drawn, scheme, judged, (delays[0], delays[1]), nulls))
     return results
 
 
-def _seeds(rows: Sequence[Row], design: str) -> list[dict[str, float]]:
-    row = next(row for row in rows if row.design == design)
-    return [figures(seed.figures) for seed in row.by_seed]
+def _figures(rows: Sequence[Row], design: str, seed: int) -> list[dict[str, float]]:
+    """The figures of a design under one seed, by size of memory."""
+    return [figures(row.by_seed[seed].figures) for row in rows if row.design == design]
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from swaplab.core.errors import BadInput
 from swaplab.core.statistics import Interval
 
 from benches.validation import page, store
-from benches.validation.draw import LEAST, MIB, Drawn, DrawnApp, draw, experiment_of, guest_bytes, recorded_order, working_set
+from benches.validation.draw import LEAST, MIB, SEEDS, SIZES, Drawn, DrawnApp, draw, experiment_of, guest_bytes, recorded_order, working_set
 from benches.validation.facts import Facts, Own, OwnWork
 from benches.validation.nulls import skill, stack_distance, touched
 from benches.validation.prices import Prices
@@ -111,6 +111,10 @@ def test_memory_of_a_guest() -> None:
 def test_draws_are_reproducible_and_valid_experiments() -> None:
     one = draw("abc", 3, FACTS, [])
     assert one == draw("abc", 3, FACTS, []) != draw("abd", 3, FACTS, [])
+    # Each size has its own memory and seeds.
+    sizes = [experiment_of(size, FACTS, "debian-6.12") for size in one.sizes()]
+    assert [size_bytes("dram", of.machine.dram) - one.dram for of in sizes] == [size * MIB for size in SIZES]
+    assert len({of.run.seed + seed for of in sizes for seed in range(SEEDS)}) == len(SIZES) * SEEDS
     own = Own(work={app.name: OwnWork(cold_ns=5e6, resume_ns=2e6) for app in one.apps}, used_bytes=18.5 * MIB)
     of = experiment_of(one, FACTS, "debian-6.12", own)
     assert len(of.design) == 2 and of.run.on == ["phone", "vm"]
@@ -120,7 +124,7 @@ def test_draws_are_reproducible_and_valid_experiments() -> None:
     # memory is drawn again.
     for number in range(40):
         of_number = draw("abc", number, FACTS, [])
-        assert of_number.dram >= LEAST * MIB
+        assert min(size.dram for size in of_number.sizes()) >= LEAST * MIB
         assert of_number.dram == guest_bytes(of_number.memory_factor * working_set(of_number.apps), FACTS, len(of_number.apps))
 
 
