@@ -114,13 +114,13 @@ class Own(BaseModel):
     used_bytes: float
 
 
-def own_of(apps: list[Use], footprint: int, scheme: str, kernel: str, mebibytes: int) -> Own:
+def own_of(apps: list[Use], footprint: int, scheme: str, killer: str, kernel: str, mebibytes: int) -> Own:
     """Measure what is an app's or the system's own: the apps are started and resumed in turn in a
-    guest with ample memory, with the swap scheme but nothing to swap out. `footprint`: bytes of
-    all apps' pages.
+    guest with ample memory, with the swap scheme and the killer but nothing to swap out or to kill.
+    A killer locks its memory, as Android's does. `footprint`: bytes of all apps' pages.
     """
     times: dict[tuple[str, str], list[int]] = {}
-    outcome = run_guest(apps, kernel, mebibytes, scheme)
+    outcome = run_guest(apps, kernel, mebibytes, scheme, killer)
     for visit in outcome.visits:
         times.setdefault((visit.app, visit.start), []).append(visit.process.cpu_ns)
     work = {name: OwnWork(cold_ns=median(times[name, "cold"]), resume_ns=median(times[name, "resume"])) for name, _ in times}

@@ -14,11 +14,11 @@ MIB = 1 << 20
 FLASH, NVM = "ufs-3.1", "lpddr2-pcm"
 
 
-def run_guest(apps: list[Use], kernel: str, mebibytes: int, swap: str = "none", mglru: bool = False) -> Outcome:
-    """Run a guest with `mebibytes` MiB of memory and no killer. Returns its outcome."""
+def run_guest(apps: list[Use], kernel: str, mebibytes: int, swap: str = "none", killer: str = "off", mglru: bool = False) -> Outcome:
+    """Run a guest with `mebibytes` MiB of memory. Returns its outcome."""
     experiment = experiments.build(
         machine={"dram": f"{mebibytes}MiB", "kernel": {"page_cluster": 0}, "devices": {"flash": FLASH, "nvm": NVM}},
-        design=[{"swap": swap, "killer": "off"}],
+        design=[{"swap": swap, "killer": killer}],
         workload={
             "apps": [app.model_dump(exclude_unset=True) for app in apps],
             "launches": {"order": "round-robin", "rounds": 2, "warm_up": 1, "foreground": "20ms"},

@@ -88,7 +88,7 @@ def measure_prices(kernel: str, mglru: bool = False) -> Prices:
     """
     calm = run_guest(MICRO, kernel, MEMORY + 2 * FOOTPRINT * APPS, mglru=mglru)
     own = median(visit.process.cpu_ns for visit in calm.visits if visit.start == "resume")
-    nvm, flash, zram = (_resumes(run_guest(MICRO, kernel, MEMORY, f"{swap}:{SWAP}", mglru)) for swap in ("nvm-copy", "flash", "zram"))
+    nvm, flash, zram = (_resumes(run_guest(MICRO, kernel, MEMORY, f"{swap}:{SWAP}", mglru=mglru)) for swap in ("nvm-copy", "flash", "zram"))
     # The scan price is fitted on NVM, where writing a page is a single store, so that scanning has
     # the largest share.
     scan = _scan_price(nvm)

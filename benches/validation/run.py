@@ -65,7 +65,7 @@ def compare(of: Stored, number: int, recorded: list[Path], jobs: int) -> list[Re
     nulls = (float(stack_distance(drawn, frames)), float(touched(drawn)))
     results = []
     for scheme in drawn.schemes:
-        own = own_of(drawn.uses(), drawn.footprint_mebibytes * MIB, scheme, kernel, drawn.ample_mebibytes)
+        own = own_of(drawn.uses(), drawn.footprint_mebibytes * MIB, scheme, drawn.killer, kernel, drawn.ample_mebibytes)
         sizes = [replace(size, schemes=(scheme,)) for size in drawn.sizes()]
         phone = world("phone").run([experiment_of(size, facts, kernel, own, of.prices, of.mglru) for size in sizes], options).rows
         first, other_seeds = (_figures(virtual, scheme, seed) for seed in (0, 1))
