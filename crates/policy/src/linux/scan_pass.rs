@@ -6,12 +6,11 @@
 //! `SWAP_CLUSTER_MAX` pages, in turn; once enough was reclaimed the kind with fewer pages left to
 //! scan is left alone, and the other one is scanned in proportion. `balance_pgdat` and
 //! `do_try_to_free_pages`: the priority falls by one from pass to pass, of `balance_pgdat` to 1.
-//! Deviations: with `kernel=6.1` the priority of background reclaim may fall to 0.
-//! `no_cache_trim_mode` of 6.12 is left out: after a round in cache trim mode that reclaimed
-//! nothing, `balance_pgdat` starts over without that mode. Pages freed by shrinkers count as
-//! reclaimed there, so this never happened in our guests of 6.12. With `kernel=6.1` active pages
-//! that need no aging count as no page to scan, and a direct reclaimer stops in the middle of a
-//! pass.
+//! After a round that reclaimed nothing in cache trim mode, `balance_pgdat` starts over without
+//! that mode (`no_cache_trim_mode`).
+//! Deviations: with `kernel=6.1` the priority of background reclaim may fall to 0, there is no
+//! `no_cache_trim_mode`, active pages that need no aging count as no page to scan, and a direct
+//! reclaimer stops in the middle of a pass. Pages that shrinkers free do not count as reclaimed.
 
 /// `SWAP_CLUSTER_MAX`.
 pub const BATCH: usize = 32;
@@ -72,6 +71,18 @@ pub struct ScanPass {
     scanned: usize,
     reclaimed: usize,
     reclaimed_in_all: usize,
+    trim: Trim,
+}
+
+/// Cache trim mode, in which only file pages are scanned (`prepare_scan_control`).
+#[derive(Clone, Copy, Default)]
+struct Trim {
+    /// Whether this pass is in that mode, and whether any pass of the round reclaimed nothing in
+    /// it (`cache_trim_mode_failed`).
+    on: bool,
+    failed: bool,
+    /// `no_cache_trim_mode`
+    off: bool,
 }
 
 impl ScanPass {
@@ -90,6 +101,7 @@ impl ScanPass {
             scanned: 0,
             reclaimed: 0,
             reclaimed_in_all: 0,
+            trim: Trim::default(),
         }
     }
 
@@ -98,9 +110,25 @@ impl ScanPass {
         *self = ScanPass { by, ..ScanPass::new(self.newest) };
     }
 
-    /// Begin again for the same reclaimer.
-    pub fn begin_again(&mut self) {
+    /// Begin again for the same reclaimer. Returns whether its reclaim ended before that, and not
+    /// just a round of it.
+    pub fn begin_again(&mut self) -> bool {
+        self.note_failed_trim();
+        let in_vain = self.newest && self.is_background() && self.reclaimed_in_all == 0;
+        let off = in_vain && self.trim.failed && !self.trim.off;
         self.begin(self.by);
+        self.trim.off = off;
+        !off
+    }
+
+    fn note_failed_trim(&mut self) {
+        self.trim.failed |= self.trim.on && self.reclaimed == 0;
+    }
+
+    /// Put the next pass into cache trim mode, if it may be. Returns whether it is.
+    pub fn trim(&mut self, wanted: bool) -> bool {
+        self.trim.on = wanted && !self.trim.off;
+        self.trim.on
     }
 
     /// Whether no pass of the reclaimer has been set yet.
@@ -147,6 +175,7 @@ impl ScanPass {
     /// The priority of the next pass.
     pub fn next_priority(&mut self) -> u32 {
         // A background pass that scanned enough pages is repeated at the same priority.
+        self.note_failed_trim();
         let repeats = self.is_background() && self.scanned >= self.goal() && self.reclaimed > 0;
         self.priority -= u32::from(!repeats);
         (self.scanned, self.reclaimed) = (0, 0);

@@ -129,8 +129,7 @@ impl ActiveInactivePolicy {
             self.counts.passes += u64::from(self.pass.is_background());
             self.age_anonymous(pages);
         }
-        if self.pass.is_done() {
-            self.pass.begin_again();
+        if self.pass.is_done() && self.pass.begin_again() {
             self.take_refaults();
         }
         let priority = self.pass.next_priority();
@@ -140,23 +139,24 @@ impl ActiveInactivePolicy {
         let aged = [ANON, FILE].map(|kind| self.challenged[kind] || self.inactive_is_low(kind));
         let active = [ANON, FILE].map(|kind| if aged[kind] || self.rules.newest { self.lists.len(ACTIVE[kind]) } else { 0 });
         let inactive = [ANON, FILE].map(|kind| self.lists.len(INACTIVE[kind]));
-        let balance = self.balance_of_pass(priority, aged);
+        let trims = self.pass.trim(self.known_inactive(FILE) >> priority > 0 && !aged[FILE]);
+        let balance = self.balance_of_pass(priority, aged, trims);
         self.pass.set([inactive[0], active[0], inactive[1], active[1]], aged, balance);
     }
 
     /// Which kinds of pages this pass scans (`get_scan_count`). With `swappiness=0` anonymous pages
     /// are scanned only at the last priority. While there are inactive file pages to scan and
-    /// active ones need no aging, only file pages are scanned (cache trim mode of
+    /// active ones need no aging, only file pages are scanned (`trims`: cache trim mode of
     /// `prepare_scan_control`). When hardly any file page is left, only anonymous pages are (its
     /// `file_is_tiny`).
-    fn balance_of_pass(&mut self, priority: u32, aged: [bool; 2]) -> Balance {
+    fn balance_of_pass(&mut self, priority: u32, aged: [bool; 2], trims: bool) -> Balance {
         if !self.scans_anonymous() {
             Balance::Only(FILE)
         } else if priority == 0 && !(self.rules.never_swaps && self.len(FILE) > 0) {
             Balance::Equal
         } else if self.pass.is_tiny(self.len(FILE)) && !aged[ANON] && self.lists.len(INACTIVE[ANON]) >> priority > 0 {
             Balance::Only(ANON)
-        } else if self.known_inactive(FILE) >> priority > 0 && !aged[FILE] {
+        } else if trims {
             Balance::Only(FILE)
         } else {
             Balance::Fractions(self.balance.fractions([self.len(ANON), self.len(FILE)]))

@@ -254,3 +254,20 @@ fn in_6_12_a_scan_activates_a_page_under_write_back() {
     assert_eq!((linux.resident(), lists(&linux)[..2].iter().sum::<f64>(), linux.scanned() - before), (vec![3], 1.0, 2));
     linux.check().unwrap();
 }
+
+#[test]
+fn background_reclaim_of_6_12_turns_to_anonymous_pages_after_a_round_in_vain() {
+    // Forty anonymous pages, and 64 file pages that have gone since the statistics were flushed.
+    // From priority 6 on the first round is in cache trim mode and scans nothing. The second one
+    // scans 1, 2, 5, 10 and 20 anonymous pages and spares them once. The third one is as the first.
+    // In the fourth the last two pages are spared and the first one is evicted, by the 41st scan.
+    // So many pages are free that file pages are not tiny.
+    let mut linux = Plain::new("active-inactive:kernel=6.12,swappiness=200", 300, 104);
+    let (anonymous, file): (Vec<u32>, Vec<u32>) = ((0..40).map(|n| 3 * n).collect(), (0..64).map(|n| 3 * n + 2).collect());
+    linux.faults(&[&anonymous[..], &file[..]].concat());
+    linux.flush_statistics();
+    file.iter().for_each(|page| linux.forget(*page));
+    linux.begin_reclaim(Reclaimer::Kswapd(FreePages { free: 65, high: 64 }));
+    assert_eq!((linux.reclaim_once(), linux.scanned()), (1, 41));
+    assert_eq!(linux.resident(), &anonymous[1..]);
+}

@@ -113,3 +113,42 @@ fn background_reclaim_of_6_12_ends_at_priority_1_and_begins_again() {
     pass.begin_again();
     assert!((pass.next_priority(), pass.is_background()) == (12, true));
 }
+
+/// Let a round of passes in cache trim mode end. `reclaims`: whether its first pass reclaims a
+/// page. Returns whether the reclaimer ended.
+fn trim_round(pass: &mut ScanPass, reclaims: bool) -> bool {
+    while !pass.is_done() {
+        pass.next_priority();
+        pass.trim(true);
+        if reclaims && pass.reclaimed_in_all == 0 {
+            pass.note_reclaimed();
+        }
+    }
+    pass.begin_again()
+}
+
+#[test]
+fn background_reclaim_leaves_cache_trim_mode_for_a_round_after_one_in_vain() {
+    let mut pass = ScanPass::new(true);
+    pass.begin(Reclaimer::Kswapd(FreePages { free: 500, high: 600 }));
+    assert_eq!((trim_round(&mut pass, true), pass.trim(true)), (true, true));
+    // A round that reclaimed nothing is followed by one without that mode, and that one by an
+    // ordinary one.
+    assert_eq!((trim_round(&mut pass, false), pass.trim(true)), (false, false));
+    assert_eq!((trim_round(&mut pass, false), pass.trim(true)), (true, true));
+    // A round in vain that was never in that mode changes nothing, nor do a direct reclaimer's or
+    // those by older rules.
+    pass.begin(Reclaimer::Kswapd(FreePages { free: 500, high: 600 }));
+    while !pass.is_done() {
+        pass.next_priority();
+        pass.trim(false);
+    }
+    pass.begin_again();
+    assert!(pass.trim(true));
+    let pages = FreePages { free: 400, high: 600 };
+    for (newest, by) in [(true, Reclaimer::Direct(pages)), (false, Reclaimer::Kswapd(pages))] {
+        let mut other = ScanPass::new(newest);
+        other.begin(by);
+        assert_eq!((trim_round(&mut other, false), other.trim(true)), (true, true));
+    }
+}
