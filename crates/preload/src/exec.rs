@@ -1,7 +1,7 @@
 //! Interposes `exec` and `posix_spawn` to detect programs into which no library can be preloaded.
-//! For each, one line is printed; with `--unmanaged refuse` it is not started. A program that gets an
-//! environment without the pager's variables is reported and started. After the start, nothing could
-//! detect them. This code also runs between `fork` and `exec`, so it must not allocate.
+//! For each, one line is printed; with `--unmanaged refuse` it is not started. A program that gets
+//! an environment without the pager's variables is reported and started. After the start, nothing
+//! could detect them. This code also runs between `fork` and `exec`, so it must not allocate.
 
 use crate::state::pager;
 use libc::{c_char, c_int, pid_t, posix_spawn_file_actions_t, posix_spawnattr_t};
@@ -196,8 +196,8 @@ starts! {
         actions: *const posix_spawn_file_actions_t, attributes: *const posix_spawnattr_t, given: Texts, environment: Texts) or libc::EACCES;
 }
 
-/// Interposes C functions that take the program's arguments as a list of any length. Only the path is
-/// read here. The last call is compiled to a jump, because it passes on what the function was
+/// Interposes C functions that take the program's arguments as a list of any length. Only the path
+/// is read here. The last call is compiled to a jump, because it passes on what the function was
 /// given, has no memory of its own on the stack (so the checks must not be inlined), and leaves the
 /// rest of the list where the caller has put it. Without optimization, 12 arguments are passed on.
 macro_rules! starts_of_lists {

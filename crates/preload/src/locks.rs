@@ -58,8 +58,8 @@ pub unsafe extern "C" fn munlockall() -> c_int {
     result
 }
 
-/// Exclude this memory from eviction, until it is unmapped or unlocked. Returns the pieces of it that
-/// were not excluded before.
+/// Exclude this memory from eviction, until it is unmapped or unlocked. Returns the pieces of it
+/// that were not excluded before.
 pub fn keep(address: *const c_void, len: usize) -> Vec<PageRange> {
     set_locked(address, len, true)
 }

@@ -88,8 +88,8 @@ pub unsafe fn openat2(directory: c_int, path: *const c_char, how: *const libc::o
     kernel!(SYS_openat2, directory, path, &raw const changed, size_of::<libc::open_how>())
 }
 
-/// Perform the system call `io_uring_register`, after excluding registered buffers from eviction. If
-/// it fails, those that were not excluded before are not excluded after.
+/// Perform the system call `io_uring_register`, after excluding registered buffers from eviction.
+/// If it fails, those that were not excluded before are not excluded after.
 ///
 /// # Safety
 /// As for the system call.
