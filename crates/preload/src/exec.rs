@@ -188,10 +188,10 @@ starts! {
     execvp: c"execvp", may_start_of_path(name, inherited(); name: *const c_char, given: Texts) or refused();
     execvpe: c"execvpe", may_start_of_path(name, Some(environment); name: *const c_char, given: Texts, environment: Texts) or refused();
     fexecve: c"fexecve", may_start_open(file, Some(environment); file: c_int, given: Texts, environment: Texts) or refused();
-    execveat: c"execveat", may_start_at(directory, path, flags, Some(environment); directory: c_int, path: *const c_char, given: Texts, environment: Texts,
-        flags: c_int) or refused();
-    posix_spawn: c"posix_spawn", may_start(path, Some(environment); child: *mut pid_t, path: *const c_char, actions: *const posix_spawn_file_actions_t,
-        attributes: *const posix_spawnattr_t, given: Texts, environment: Texts) or libc::EACCES;
+    execveat: c"execveat", may_start_at(directory, path, flags, Some(environment); directory: c_int, path: *const c_char, given: Texts,
+        environment: Texts, flags: c_int) or refused();
+    posix_spawn: c"posix_spawn", may_start(path, Some(environment); child: *mut pid_t, path: *const c_char,
+        actions: *const posix_spawn_file_actions_t, attributes: *const posix_spawnattr_t, given: Texts, environment: Texts) or libc::EACCES;
     posix_spawnp: c"posix_spawnp", may_start_of_path(name, Some(environment); child: *mut pid_t, name: *const c_char,
         actions: *const posix_spawn_file_actions_t, attributes: *const posix_spawnattr_t, given: Texts, environment: Texts) or libc::EACCES;
 }
@@ -211,7 +211,9 @@ macro_rules! starts_of_lists {
             if !$allowed(path, $environment) {
                 return refused();
             }
-            type List = unsafe extern "C" fn(*const c_char, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word) -> c_int;
+            type List = unsafe extern "C" fn(
+                *const c_char, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word
+            ) -> c_int;
             let function = next!($text, List);
             // SAFETY: guaranteed by the caller.
             unsafe { function(path, a, b, c, d, e, f, g, h, i, j, k, l, end) }
