@@ -133,20 +133,28 @@ def test_a_constructor_of_a_loaded_library_may_outgrow_the_budget(tmp_path, sche
     assert json.loads((tmp_path / "s.json").read_text())["swap_outs"] > 0
 
 
-STARTS = ["execv", "execvpe", "execveat", "execveat of a path", "execveat of a descriptor", "posix_spawn", "posix_spawnp"]
+LISTS = ["execl", "execlp", "execle"]
+STARTS = [
+    "execv", "execvpe", "execveat", "execveat of a path", "execveat of a descriptor", "posix_spawn", "posix_spawnp", *LISTS,
+]  # fmt: skip
 
 
 @pytest.fixture(scope="session")
 def starts(tmp_path_factory) -> Path:
-    """A folder with the program that starts others, and with two that end with 7, of which one is
-    static.
+    """A folder with the program that starts others, with two that end with 7, of which one is static,
+    and with one that prints its arguments and the variable MARK.
     """
     folder = tmp_path_factory.mktemp("starts")
+    printed = 'while (*words) puts(*words++); char *mark = getenv("MARK"); puts(mark ? mark : "no mark");'
+    (folder / "prints.c").write_text(
+        f"#include <stdio.h>\n#include <stdlib.h>\nint main(int count, char **words) {{ {printed} return 7; }}\n"
+    )
     (folder / "seven.c").write_text("int main(void) { return 7; }\n")
     for source, name, options in (
         (HERE / "starts.c", "starts", ["-w"]),
         (folder / "seven.c", "seven", []),
         (folder / "seven.c", "static", ["-static"]),
+        (folder / "prints.c", "prints", []),
     ):
         subprocess.run([program("gcc"), "-O1", *options, "-o", folder / name, source], check=True)
     return folder
@@ -165,3 +173,21 @@ def test_a_static_program_is_started_with_a_warning_and_another_without(starts):
         run = paged([str(starts / "starts"), "posix_spawn", str(starts), name], "8MiB", "--unmanaged", "warn")
         assert run.returncode == 7 and run.stderr.count(b"\n") == len(warnings), run.stderr
         assert all(warning in run.stderr for warning in warnings)
+
+
+@pytest.mark.parametrize("call", LISTS)
+def test_a_list_of_arguments_arrives_whole(starts, call, monkeypatch):
+    monkeypatch.setenv("PATH", f"/nowhere:{starts}", prepend=os.pathsep)
+    command = [str(starts / "starts"), call, str(starts), "prints"]
+    native = subprocess.run(command, capture_output=True)
+    assert native.returncode == 7 and native.stdout.splitlines()[-2:] == [b"11", b"list" if call == "execle" else b"no mark"]
+    run = paged(command, "8MiB")
+    assert (run.returncode, run.stdout, run.stderr) == (7, native.stdout, b"")
+
+
+@pytest.mark.parametrize("call", ["execve", "execv", "execl", "posix_spawn"])
+def test_a_program_without_the_pagers_variables_is_reported_and_started(starts, call):
+    for how, told in (("cleared", 1), ("kept", 0)):
+        run = paged([str(starts / "starts"), f"{call} {how}", str(starts), "seven"], "8MiB")
+        assert run.returncode == 7 and run.stderr.count(b"\n") == told, run.stderr
+        assert run.stderr.count(b"seven: its environment has not the pager's variables: it runs unmanaged") == told, run.stderr

@@ -58,9 +58,17 @@ pub unsafe extern "C" fn munlockall() -> c_int {
     result
 }
 
-/// Exclude this memory from eviction, until it is unmapped or unlocked.
-pub fn keep(address: *const c_void, len: usize) {
-    set_locked(address, len, true);
+/// Exclude this memory from eviction, until it is unmapped or unlocked. Returns the pieces of it
+/// that were not excluded before.
+pub fn keep(address: *const c_void, len: usize) -> Vec<PageRange> {
+    set_locked(address, len, true)
+}
+
+/// Include in evictions again what a failed call has excluded. The error number stays.
+pub fn stop_keeping(kept: Vec<PageRange>) {
+    if let Some(pager) = pager() {
+        keep_errno(|| kept.into_iter().for_each(|piece| drop(pager.lock_world().lock(piece, false))));
+    }
 }
 
 /// Call `work` and leave the error number of the failed call that came before it.
@@ -79,8 +87,8 @@ fn keep_errno(work: impl FnOnce()) {
 fn locked(address: *const c_void, len: usize, call: impl FnOnce() -> c_int) -> c_int {
     let changed = set_locked(address, len, true);
     let result = call();
-    if let (true, Some(pager)) = (result != 0, pager()) {
-        keep_errno(|| changed.into_iter().for_each(|piece| drop(pager.lock_world().lock(piece, false))));
+    if result != 0 {
+        stop_keeping(changed);
     }
     result
 }

@@ -3,10 +3,11 @@
 //! `O_DIRECT`, and the kernel then writes to the address; buffers that are registered with io_uring
 //! stay in DRAM until they are unmapped.
 
-use crate::locks::keep;
+use crate::locks::{keep, stop_keeping};
 use crate::raw;
 use crate::state::{pager, run_late};
 use libc::{c_char, c_int, c_uint, c_void, iovec, mode_t};
+use swaplab_pager::PageRange;
 
 /// Remove `O_DIRECT` from the flags of an open file, in a managed program.
 pub fn without_direct_flag(flags: c_int) -> c_int {
@@ -88,46 +89,53 @@ pub unsafe fn openat2(directory: c_int, path: *const c_char, how: *const libc::o
 }
 
 /// Perform the system call `io_uring_register`, after excluding registered buffers from eviction.
+/// If it fails, those that were not excluded before are not excluded after.
 ///
 /// # Safety
 /// As for the system call.
 pub unsafe fn io_uring_register(ring: c_int, operation: c_uint, argument: *const c_void, count: c_uint) -> isize {
+    let call = || kernel!(SYS_io_uring_register, ring, operation, argument, count);
+    if pager().is_none() || argument.is_null() {
+        return call();
+    }
     // SAFETY: the program's structures, which the system call would read.
-    unsafe {
+    let kept = unsafe {
         match operation {
-            _ if pager().is_none() || argument.is_null() => (),
             REGISTER_BUFFERS => keep_all(argument.cast(), count as usize),
             REGISTER_BUFFERS2 => {
                 let given = argument.cast::<Buffers>().read();
-                keep_all(given.data as *const iovec, given.number as usize);
+                keep_all(given.data as *const iovec, given.number as usize)
             }
             UPDATE_BUFFERS => {
                 let given = argument.cast::<BufferUpdate>().read();
-                keep_all(given.data as *const iovec, given.number as usize);
+                keep_all(given.data as *const iovec, given.number as usize)
             }
             REGISTER_BUFFER_RING => {
                 let given = argument.cast::<BufferRing>().read();
-                keep(given.address as *const c_void, given.entries as usize * 16);
+                keep(given.address as *const c_void, given.entries as usize * 16)
             }
-            _ => (),
+            _ => Vec::new(),
         }
+    };
+    let result = call();
+    if result < 0 {
+        stop_keeping(kept);
     }
-    kernel!(SYS_io_uring_register, ring, operation, argument, count)
+    result
 }
 
-/// Exclude `count` buffers from eviction.
+/// Exclude `count` buffers from eviction. Returns the memory that was not excluded before.
 ///
 /// # Safety
 /// `buffers` has `count` elements, or is null.
-unsafe fn keep_all(buffers: *const iovec, count: usize) {
-    if buffers.is_null() {
-        return;
-    }
-    for at in 0..count {
+unsafe fn keep_all(buffers: *const iovec, count: usize) -> Vec<PageRange> {
+    let count = if buffers.is_null() { 0 } else { count };
+    let keep_at = |at| {
         // SAFETY: guaranteed by the caller.
         let buffer = unsafe { buffers.add(at).read() };
-        keep(buffer.iov_base, buffer.iov_len);
-    }
+        keep(buffer.iov_base, buffer.iov_len)
+    };
+    (0..count).flat_map(keep_at).collect()
 }
 
 /// Perform the system call `io_uring_setup`. A ring in the program's own memory is refused with

@@ -1,5 +1,6 @@
 /* Memory that others write to by its page, not by its address: buffers of direct I/O and of io_uring; and memory for which huge pages
- * are wanted. The file is opened as HOW says: by open, by openat's number, or by open and fcntl; with `locked`, the buffers are locked.
+ * are wanted. The file is opened as HOW says: by open, by openat's number, or by open and fcntl; with `locked`, the buffers are locked;
+ * with `refused`, a registration of all memory with io_uring fails before.
  * usage: pinned FILE HOW    exit 0: every buffer held what the file holds, under pressure. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -47,6 +48,10 @@ int main(int argc, char **argv)
 	char *pressure = fresh(PRESSURE), *direct = fresh(BUFFER), *ring_buffer = fresh(BUFFER);
 	madvise(pressure, PRESSURE, MADV_HUGEPAGE);
 	if (!strcmp(argv[2], "locked")) need(!mlock(direct, BUFFER) && !mlock(ring_buffer, BUFFER), "mlock");
+	if (!strcmp(argv[2], "refused")) {
+		struct iovec all[] = {{pressure, PRESSURE}, {direct, BUFFER}};
+		need(syscall(SYS_io_uring_register, 2, IORING_REGISTER_BUFFERS, all, 2) == -1, "a registration with no ring");
+	}
 	int file = opened(argv[1], argv[2]);
 	need(file >= 0, "open");
 	for (int round = 0; round < 4; round++) {
