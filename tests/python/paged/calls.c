@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/filter.h>
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
@@ -479,11 +480,36 @@ static void blocks(void)
 	press();
 }
 
+/* One change of credentials after the other, by the C library's functions, and another root directory. */
+static void users(void)
+{
+	char *memory = pushed_out(16 * MIB, 1);
+	need(!chroot("/") && !setgroups(0, 0), "chroot and setgroups");
+	need(!setegid(65534) && getegid() == 65534 && getgid() == 0, "setegid");
+	need(!setegid(0) && !setregid(65534, 65534) && getgid() == 65534 && getegid() == 65534, "setregid");
+	need(!setgid(65533) && getgid() == 65533, "setgid");
+	need(!seteuid(65534) && geteuid() == 65534 && getuid() == 0, "seteuid");
+	press();
+	need(!seteuid(0) && geteuid() == 0, "seteuid back");
+	int status, child = fork();
+	if (child == 0) {
+		need(!setuid(65534) && getuid() == 65534 && geteuid() == 65534, "setuid");
+		FAILS(setuid(0), EPERM);
+		_exit(0);
+	}
+	need(waitpid(child, &status, 0) == child && status == 0, "a child");
+	need(!setreuid(65534, 65534) && getuid() == 65534, "setreuid");
+	FAILS(setreuid(0, 0), EPERM);
+	FAILS(setresgid(0, 0, 0), EPERM);
+	press();
+	same(memory, 16 * MIB, 1, "memory of another user");
+}
+
 int main(int count, char **words)
 {
 	struct { const char *name; void (*run)(void); } cases[] = {
 		{"remaps", remaps}, {"fixed", fixed}, {"advice", advice}, {"keys", keys}, {"locks", locks}, {"starts", starts},
-		{"started", started}, {"sandbox", sandbox}, {"unhandled", unhandled}, {"children", children}, {"forked", forked}, {"blocks", blocks},
+		{"started", started}, {"sandbox", sandbox}, {"unhandled", unhandled}, {"children", children}, {"forked", forked}, {"blocks", blocks}, {"users", users},
 #ifdef RAW
 		{"masks", masks},
 #endif

@@ -17,7 +17,10 @@ int main(int count, char **words)
 	int child = 0, status = 0, directory = open(words[2], O_PATH);
 	snprintf(path, sizeof path, "%s/%s", words[2], name);
 	errno = 0;
+	if (!strcmp(call, "execve")) execve(path, given, environ);
 	if (!strcmp(call, "execv")) execv(path, given);
+	if (!strcmp(call, "execvp")) execvp(name, given);
+	if (!strcmp(call, "fexecve")) fexecve(open(path, O_RDONLY | O_CLOEXEC), given, environ);
 	if (!strcmp(call, "execvpe")) execvpe(name, given, environ);
 	if (!strcmp(call, "execveat")) execveat(directory, name, given, environ, 0);
 	if (!strcmp(call, "execveat of a path")) execveat(AT_FDCWD, path, given, environ, 0);
