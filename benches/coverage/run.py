@@ -63,6 +63,7 @@ def main() -> None:
         "--only", choices=["crates", "python", "report"], help="run only these tests, or only the report; earlier counts are kept"
     )
     parser.add_argument("--suites", nargs="+", choices=SUITES, default=[*SUITES], help="run only these suites of the Python tests")
+    parser.add_argument("--plain-extension", action="store_true", help="compile the preload library alone with counters, which is quicker")
     arguments = parser.parse_args()
     only = arguments.only
     environment = instrumented()
@@ -74,7 +75,7 @@ def main() -> None:
     if only in (None, "crates"):
         tests("cargo test", ["cargo", "test", "--workspace", "--quiet", *optimized()], environment)
     if only in (None, "python"):
-        build_package(environment)
+        build_package(environment, arguments.plain_extension)
         for suite in arguments.suites:
             pytest = [sys.executable, "-m", "pytest", "-q", "--timeout", "1200", "-p", "no:cacheprovider", *SUITES[suite]]
             tests(f"pytest {suite}", pytest, environment | counting_python())
@@ -145,12 +146,15 @@ def failures() -> list[str]:
     return failed
 
 
-def build_package(environment: dict[str, str]) -> None:
-    """Build the package with an instrumented extension and preload library."""
+def build_package(environment: dict[str, str], plain_extension: bool) -> None:
+    """Build the package with an instrumented preload library and, unless `plain_extension`, an
+    instrumented extension.
+    """
     command = ["cargo", "build", "--quiet", "--profile", "test", *optimized()]
-    subprocess.run([*command, "-p", "swaplab-py", "-p", "swaplab-preload"], cwd=ROOT, env=environment, check=True)
+    command += ["-p", "swaplab-preload", *([] if plain_extension else ["-p", "swaplab-py"])]
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)
     source, built = ROOT / "python" / "swaplab", PLACE / "build" / "debug"
-    counting = {"_core.abi3.so": "lib_core.so", "libswaplab_preload.so": "libswaplab_preload.so"}
+    counting = {"libswaplab_preload.so": "libswaplab_preload.so"} | ({} if plain_extension else {"_core.abi3.so": "lib_core.so"})
     shutil.rmtree(PACKAGE, ignore_errors=True)
     (PACKAGE / "_native").mkdir(parents=True)
     for folder in (source, source / "_native"):

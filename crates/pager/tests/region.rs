@@ -52,3 +52,60 @@ fn regions_with_copying_stores_keep_their_content() {
         round_trip(scheme, MIB / 2);
     }
 }
+
+/// Every page that was written and is not in DRAM was evicted since its last write, also at its
+/// second eviction, which is another path of the direct store than its first.
+#[test]
+fn evictions_are_counted_page_by_page() {
+    if let Err(missing) = probe() {
+        eprintln!("skipped: {missing}");
+        return;
+    }
+    let (pages, budget) = (16 * MIB / 4096, 4 * MIB / 4096);
+    for scheme in ["nvm-direct", "nvm-copy"] {
+        let mut region = Region::new(16 * MIB, 4 * MIB, scheme, "fifo").unwrap();
+        for pass in 1..=3 {
+            region.as_mut_slice().chunks_mut(4096).for_each(|page| page[7] = pass as u8);
+            let stats = region.stats();
+            let outs = stats.read().iter().find(|(name, _)| *name == "swap_outs").unwrap().1 as usize;
+            // A pass finds at most the budget in DRAM, and leaves at most the budget there.
+            assert!(outs >= pass * pages - (2 * pass - 1) * budget, "{scheme}: {outs} evictions in {pass} passes");
+            assert!(outs <= pass * pages + budget, "{scheme}: {outs} evictions in {pass} passes");
+        }
+    }
+}
+
+/// Two threads write to pages of their own for a second while these are evicted, and find what they
+/// wrote last.
+#[test]
+fn writes_during_evictions_are_kept() {
+    if let Err(missing) = probe() {
+        eprintln!("skipped: {missing}");
+        return;
+    }
+    for scheme in ["nvm-direct", "nvm-copy"] {
+        let mut region = Region::new(8 * MIB, 2 * MIB, scheme, "fifo").unwrap();
+        std::thread::scope(|scope| {
+            for half in region.as_mut_slice().chunks_mut(4 * MIB) {
+                scope.spawn(move || {
+                    let mut written = vec![0; 4 * MIB / 4096];
+                    let (begin, mut seed) = (std::time::Instant::now(), 88_172_645_463_325_252u64);
+                    while begin.elapsed().as_millis() < 1_000 {
+                        for _ in 0..1_000 {
+                            seed ^= seed << 13;
+                            seed ^= seed >> 7;
+                            seed ^= seed << 17;
+                            let page = seed as usize % written.len();
+                            let word = &mut half[page * 4096..page * 4096 + 8];
+                            assert_eq!(u64::from_le_bytes((&*word).try_into().unwrap()), written[page], "{scheme}: page {page}");
+                            word.copy_from_slice(&seed.to_le_bytes());
+                            written[page] = seed;
+                        }
+                    }
+                });
+            }
+        });
+        let outs = region.stats().read().iter().find(|(name, _)| *name == "swap_outs").unwrap().1;
+        assert!(outs > 2_000, "{scheme}: {outs} evictions");
+    }
+}
