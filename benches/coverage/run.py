@@ -7,7 +7,8 @@ counted as lines. Code in a guest of the world `vm`, and Python lines of killed 
 recorded.
 
 Where only the crates' tests have run (`--only crates`), the result is `CRATES.md` instead of
-`RESULTS.md`.
+`RESULTS.md`; where only the pager's tests and the tests of programs under it have run (`--only
+pager`), it is `PAGER.md`.
 """
 
 from __future__ import annotations
@@ -60,10 +61,11 @@ class Lines:
 def main() -> None:
     parser = argparse.ArgumentParser(description=" ".join((__doc__ or "").partition("\n\n")[0].split()))
     parser.add_argument(
-        "--only", choices=["crates", "python", "report"], help="run only these tests, or only the report; earlier counts are kept"
+        "--only",
+        choices=["crates", "python", "pager", "report"],
+        help="run only these tests, or only the report; earlier counts are kept (pager: programs under an instrumented preload library)",
     )
     parser.add_argument("--suites", nargs="+", choices=SUITES, default=[*SUITES], help="run only these suites of the Python tests")
-    parser.add_argument("--plain-extension", action="store_true", help="compile the preload library alone with counters, which is quicker")
     arguments = parser.parse_args()
     only = arguments.only
     environment = instrumented()
@@ -75,14 +77,26 @@ def main() -> None:
     if only in (None, "crates"):
         tests("cargo test", ["cargo", "test", "--workspace", "--quiet", *optimized()], environment)
     if only in (None, "python"):
-        build_package(environment, arguments.plain_extension)
+        build_package(environment, ["py", "preload"])
         for suite in arguments.suites:
             pytest = [sys.executable, "-m", "pytest", "-q", "--timeout", "1200", "-p", "no:cacheprovider", *SUITES[suite]]
             tests(f"pytest {suite}", pytest, environment | counting_python())
+    if only == "pager":
+        tests("cargo test of the pager", ["cargo", "test", "-p", "swaplab-pager", "--quiet", *optimized()], environment)
+        build_package(environment, ["preload"])
+        pytest = [sys.executable, "-m", "pytest", "-q", "--timeout", "1200", "-p", "no:cacheprovider", *paged_tests()]
+        tests("pytest of the pager", pytest, environment | {"PYTHONPATH": str(PACKAGE.parent)})
+    marker = PLACE / "only-pager"
+    if only == "pager":
+        marker.touch()
+    elif only != "report":
+        marker.unlink(missing_ok=True)
     crates, package = of_crates(environment), of_package()
+    if marker.exists():
+        crates, package = {name: lines for name, lines in crates.items() if name.split("/")[1] in ("pager", "preload")}, {}
     (PLACE / "uncovered.txt").write_text(uncovered(crates | package))
     text = report(crates, package, failures())
-    (HERE / ("RESULTS.md" if package else "CRATES.md")).write_text(text)
+    (HERE / ("PAGER.md" if marker.exists() else "RESULTS.md" if package else "CRATES.md")).write_text(text)
     print(text, f"lines that no test ran: {PLACE.relative_to(ROOT)}/uncovered.txt", sep="\n")
 
 
@@ -146,15 +160,18 @@ def failures() -> list[str]:
     return failed
 
 
-def build_package(environment: dict[str, str], plain_extension: bool) -> None:
-    """Build the package with an instrumented preload library and, unless `plain_extension`, an
-    instrumented extension.
-    """
-    command = ["cargo", "build", "--quiet", "--profile", "test", *optimized()]
-    command += ["-p", "swaplab-preload", *([] if plain_extension else ["-p", "swaplab-py"])]
+def paged_tests() -> list[str]:
+    """Return the files of tests that run programs under the pager."""
+    names = ["test_run*", "test_program_calls", "test_unusual_programs", "test_late_pager", "test_memory_world"]
+    return sorted(str(path.relative_to(ROOT)) for name in names for path in ROOT.glob(f"tests/python/{name}.py"))
+
+
+def build_package(environment: dict[str, str], parts: list[str]) -> None:
+    """Build a package of which these parts are instrumented."""
+    command = ["cargo", "build", "--quiet", "--profile", "test", *optimized(), *[f"-pswaplab-{part}" for part in parts]]
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
     source, built = ROOT / "python" / "swaplab", PLACE / "build" / "debug"
-    counting = {"libswaplab_preload.so": "libswaplab_preload.so"} | ({} if plain_extension else {"_core.abi3.so": "lib_core.so"})
+    counting = {"libswaplab_preload.so": "libswaplab_preload.so"} | ({"_core.abi3.so": "lib_core.so"} if "py" in parts else {})
     shutil.rmtree(PACKAGE, ignore_errors=True)
     (PACKAGE / "_native").mkdir(parents=True)
     for folder in (source, source / "_native"):
@@ -248,7 +265,9 @@ def report(crates: dict[str, Lines], package: dict[str, Lines], failed: list[str
     commit = (PLACE / "commit").read_text().strip()
     rows = [f"| {name} | {total} | {ran} | {ran / total:.1%} | {goal(name)} |" for name, total, ran in shares(sums)]
     about = [*(__doc__ or "").split("\n\n")[1].splitlines(), "", f"Commit `{commit}`.", ""]
-    if not package:
+    if (PLACE / "only-pager").exists():
+        about += ["The tests of the crate `pager`, and those of programs under the pager, were run.", ""]
+    elif not package:
         about += [
             "The crates' tests alone were run. Most lines of some crates, such as `preload` and `py`, are run by the Python tests.",
             "",
