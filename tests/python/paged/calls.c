@@ -453,6 +453,42 @@ static void forked(void)
 	same(memory, 8 * MIB, 2, "the parent's copy");
 }
 
+/* Parent and child discard and write what the other one still reads. */
+static void apart(void)
+{
+	char *memory = pushed_out(8 * MIB, 1), byte;
+	for (int round = 0; round < 3; round++) {
+		int pipes[2], status, child;
+		need(!pipe(pipes), "pipe");
+		fill(memory, 8 * MIB, 1);
+		press();
+		child = fork();
+		if (child == 0) {
+			close(pipes[1]);
+			need(read(pipes[0], &byte, 1) == 0, "read");
+			same(memory, 4 * MIB, 1, "what the parent has discarded");
+			need(!MADVISE(memory + 4 * MIB, 4 * MIB, MADV_DONTNEED), "madvise in a child");
+			zeros(memory + 4 * MIB, 4 * MIB, "what the child has discarded");
+			_exit(0);
+		}
+		close(pipes[0]);
+		need(!MADVISE(memory, 4 * MIB, MADV_DONTNEED), "madvise while a child reads");
+		zeros(memory, 4 * MIB, "what the parent has discarded, in the parent");
+		fill(memory, 2 * MIB, 3);
+		press();
+		close(pipes[1]);
+		need(waitpid(child, &status, 0) == child && status == 0, "a child");
+		same(memory, 2 * MIB, 3, "what was written since");
+		zeros(memory + 2 * MIB, 2 * MIB, "what was not written since");
+		same(memory + 4 * MIB, 4 * MIB, 1 + 4 * MIB, "what the child has discarded, in the parent");
+	}
+	need(!MLOCK(memory, MIB), "mlock");
+	FAILS(MADVISE(memory, MIB, MADV_DONTNEED), EINVAL);
+	same(memory, MIB, 3, "locked memory is not discarded");
+	need(!MUNLOCK(memory, MIB) && !MADVISE(memory, MIB, MADV_DONTNEED), "munlock");
+	zeros(memory, MIB, "discarded memory");
+}
+
 /* Blocks from before any library has started. */
 static char *early[4];
 static void allocate_early(void)
@@ -509,7 +545,7 @@ int main(int count, char **words)
 {
 	struct { const char *name; void (*run)(void); } cases[] = {
 		{"remaps", remaps}, {"fixed", fixed}, {"advice", advice}, {"keys", keys}, {"locks", locks}, {"starts", starts},
-		{"started", started}, {"sandbox", sandbox}, {"unhandled", unhandled}, {"children", children}, {"forked", forked}, {"blocks", blocks}, {"users", users},
+		{"started", started}, {"sandbox", sandbox}, {"unhandled", unhandled}, {"children", children}, {"forked", forked}, {"apart", apart}, {"blocks", blocks}, {"users", users},
 #ifdef RAW
 		{"masks", masks},
 #endif
