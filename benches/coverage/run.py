@@ -40,9 +40,9 @@ SUITES = {
     "alone": ["-m", "alone"],
     "guests": ["-n", "2", "-m", "guests"],
 }
-#: Optimization by package, where the one of ordinary tests is too slow with counters. The same
+#: Optimization by package, for code that tests wait for, because counters make it slower. The same
 #: profile serves the crates' tests, the extension and the preload library, which are compiled once.
-MODELED = ["vocab", "trace", "policy", "device", "swap", "apps", "sim", "experiment"]
+MODELED = ["vocab", "trace", "policy", "device", "swap", "apps", "sim"]
 OPTIMIZED = {f"swaplab-{name}": 2 for name in MODELED} | {"swaplab-preload": 1, "swaplab-py": 1, "libmimalloc-sys": 2, "dlmalloc": 2}
 
 
