@@ -7,7 +7,8 @@ counted as lines. Code in a guest of the world `vm`, and Python lines of killed 
 recorded.
 
 Where only the crates' tests have run (`--only crates`), the result is `CRATES.md` instead of
-`RESULTS.md`.
+`RESULTS.md`; where only the pager's tests and the tests of programs under it have run (`--only
+pager`), it is `PAGER.md`.
 """
 
 from __future__ import annotations
@@ -34,11 +35,15 @@ GOALS = MODELS | {"pager": 0.85, "preload": 0.85, "python": 0.9}
 #: Programs whose coverage cannot be recorded: tools of the build, and the first program of a guest.
 LEFT_OUT = {"xtask", "guest", "fuzz-targets"}
 #: The suites of `make test` and `make guests`.
-SUITES = [
-    ["-n", "2", "--dist", "loadgroup", "-m", "not alone and not papers and not guests and not additions"],
-    ["-m", "alone"],
-    ["-n", "2", "-m", "guests"],
-]
+SUITES = {
+    "side-by-side": ["-n", "2", "--dist", "loadgroup", "-m", "not alone and not papers and not guests and not additions"],
+    "alone": ["-m", "alone"],
+    "guests": ["-n", "2", "-m", "guests"],
+}
+#: Optimization by package, for code that tests wait for, because counters make it slower. The same
+#: profile serves the crates' tests, the extension and the preload library, which are compiled once.
+MODELED = ["vocab", "trace", "policy", "device", "swap", "apps", "sim"]
+OPTIMIZED = {f"swaplab-{name}": 2 for name in MODELED} | {"swaplab-preload": 1, "swaplab-py": 1, "libmimalloc-sys": 2, "dlmalloc": 2}
 
 
 @dataclass
@@ -56,27 +61,42 @@ class Lines:
 def main() -> None:
     parser = argparse.ArgumentParser(description=" ".join((__doc__ or "").partition("\n\n")[0].split()))
     parser.add_argument(
-        "--only", choices=["crates", "python", "report"], help="run only these tests, or only the report; earlier counts are kept"
+        "--only",
+        choices=["crates", "python", "pager", "report"],
+        help="run only these tests, or only the report; earlier counts are kept (pager: programs under an instrumented preload library)",
     )
-    only = parser.parse_args().only
+    parser.add_argument("--suites", nargs="+", choices=SUITES, default=[*SUITES], help="run only these suites of the Python tests")
+    arguments = parser.parse_args()
+    only = arguments.only
     environment = instrumented()
-    failed = []
     if only is None:
         shutil.rmtree(PLACE, ignore_errors=True)
     PLACE.mkdir(parents=True, exist_ok=True)
     if only != "report":
         (PLACE / "commit").write_text(subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout)
     if only in (None, "crates"):
-        failed += tests("cargo test", ["cargo", "test", "--workspace", "--quiet"], environment)
+        tests("cargo test", ["cargo", "test", "--workspace", "--quiet", *optimized()], environment)
     if only in (None, "python"):
-        build_package(environment)
-        for suite in SUITES:
-            pytest = [sys.executable, "-m", "pytest", "-q", "--timeout", "1200", "-p", "no:cacheprovider", *suite]
-            failed += tests(" ".join(["pytest", *suite]), pytest, environment | counting_python())
+        build_package(environment, ["py", "preload"])
+        for suite in arguments.suites:
+            pytest = [sys.executable, "-m", "pytest", "-q", "--timeout", "1200", "-p", "no:cacheprovider", *SUITES[suite]]
+            tests(f"pytest {suite}", pytest, environment | counting_python())
+    if only == "pager":
+        tests("cargo test of the pager", ["cargo", "test", "-p", "swaplab-pager", "--quiet", *optimized()], environment)
+        build_package(environment, ["preload"])
+        pytest = [sys.executable, "-m", "pytest", "-q", "--timeout", "1200", "-p", "no:cacheprovider", *paged_tests()]
+        tests("pytest of the pager", pytest, environment | {"PYTHONPATH": str(PACKAGE.parent)})
+    marker = PLACE / "only-pager"
+    if only == "pager":
+        marker.touch()
+    elif only != "report":
+        marker.unlink(missing_ok=True)
     crates, package = of_crates(environment), of_package()
+    if marker.exists():
+        crates, package = {name: lines for name, lines in crates.items() if name.split("/")[1] in ("pager", "preload")}, {}
     (PLACE / "uncovered.txt").write_text(uncovered(crates | package))
-    text = report(crates, package, failed)
-    (HERE / ("RESULTS.md" if package else "CRATES.md")).write_text(text)
+    text = report(crates, package, failures())
+    (HERE / ("PAGER.md" if marker.exists() else "RESULTS.md" if package else "CRATES.md")).write_text(text)
     print(text, f"lines that no test ran: {PLACE.relative_to(ROOT)}/uncovered.txt", sep="\n")
 
 
@@ -92,7 +112,7 @@ def instrumented() -> dict[str, str]:
     # survive a kill, an exec or a change of user.
     flags = "-C llvm-args=-runtime-counter-relocation"
     environment["RUSTFLAGS"] = f"{environment.get('RUSTFLAGS', '')} {flags}".strip()
-    return environment | {"LLVM_PROFILE_FILE": str(PLACE / "build" / "swaplab-%c%8m.profraw"), "CARGO_PROFILE_DEV_OPT_LEVEL": "1"}
+    return environment | {"LLVM_PROFILE_FILE": str(PLACE / "build" / "swaplab-%c%8m.profraw")}
 
 
 def llvm_tools() -> dict[str, str]:
@@ -114,24 +134,44 @@ def llvm_tools() -> dict[str, str]:
     return {name: path for name, path in tools.items() if path}
 
 
-def tests(name: str, command: list[str], environment: dict[str, str]) -> list[str]:
-    """Run tests. Counters make programs slower and larger, so some tests may fail; the report names
-    them.
+def optimized() -> list[str]:
+    """Return cargo's arguments for the optimization of tests."""
+    return [argument for name, level in OPTIMIZED.items() for argument in ("--config", f"profile.test.package.{name}.opt-level={level}")]
+
+
+def tests(name: str, command: list[str], environment: dict[str, str]) -> None:
+    """Run tests with their output in a log. Counters make programs slower and larger, so some tests
+    may fail; the report names them.
     """
-    done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
-    (PLACE / f"{re.sub('[^a-z]+', '-', name.lower())[:40]}.log").write_text(done.stdout)
+    log = PLACE / f"{name.replace(' ', '-')}.log"
+    with log.open("w") as output:
+        done = subprocess.run(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT)
+        output.write(f"\nexit {done.returncode}\n")
     print(f"{name}: exit {done.returncode}", flush=True)
-    rows = re.findall(r"^(?:FAILED|ERROR) (\S+)|^test (\S+) \.\.\. FAILED", done.stdout, re.MULTILINE)
-    return [first or second for first, second in rows] or ([name] if done.returncode else [])
 
 
-def build_package(environment: dict[str, str]) -> None:
-    """Build the package with an instrumented extension and preload library."""
-    subprocess.run(
-        ["cargo", "build", "--quiet", *[f"-pswaplab-{name}" for name in ("py", "preload")]], cwd=ROOT, env=environment, check=True
-    )
+def failures() -> list[str]:
+    """Return the tests that failed in the runs whose logs are kept, or a log that names none."""
+    failed = []
+    for log in sorted(PLACE.glob("*.log")):
+        text = log.read_text(errors="replace")
+        rows = re.findall(r"^(?:FAILED|ERROR) (\S+)|^test (\S+) \.\.\. FAILED", text, re.MULTILINE)
+        failed += [first or second for first, second in rows] or ([] if text.endswith("\nexit 0\n") else [log.stem])
+    return failed
+
+
+def paged_tests() -> list[str]:
+    """Return the files of tests that run programs under the pager."""
+    names = ["test_run*", "test_program_calls", "test_unusual_programs", "test_late_pager", "test_memory_world"]
+    return sorted(str(path.relative_to(ROOT)) for name in names for path in ROOT.glob(f"tests/python/{name}.py"))
+
+
+def build_package(environment: dict[str, str], parts: list[str]) -> None:
+    """Build a package of which these parts are instrumented."""
+    command = ["cargo", "build", "--quiet", "--profile", "test", *optimized(), *[f"-pswaplab-{part}" for part in parts]]
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)
     source, built = ROOT / "python" / "swaplab", PLACE / "build" / "debug"
-    counting = {"_core.abi3.so": "lib_core.so", "libswaplab_preload.so": "libswaplab_preload.so"}
+    counting = {"libswaplab_preload.so": "libswaplab_preload.so"} | ({"_core.abi3.so": "lib_core.so"} if "py" in parts else {})
     shutil.rmtree(PACKAGE, ignore_errors=True)
     (PACKAGE / "_native").mkdir(parents=True)
     for folder in (source, source / "_native"):
@@ -225,7 +265,9 @@ def report(crates: dict[str, Lines], package: dict[str, Lines], failed: list[str
     commit = (PLACE / "commit").read_text().strip()
     rows = [f"| {name} | {total} | {ran} | {ran / total:.1%} | {goal(name)} |" for name, total, ran in shares(sums)]
     about = [*(__doc__ or "").split("\n\n")[1].splitlines(), "", f"Commit `{commit}`.", ""]
-    if not package:
+    if (PLACE / "only-pager").exists():
+        about += ["The tests of the crate `pager`, and those of programs under the pager, were run.", ""]
+    elif not package:
         about += [
             "The crates' tests alone were run. Most lines of some crates, such as `preload` and `py`, are run by the Python tests.",
             "",

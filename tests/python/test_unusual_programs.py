@@ -135,7 +135,8 @@ def test_a_constructor_of_a_loaded_library_may_outgrow_the_budget(tmp_path, sche
 
 LISTS = ["execl", "execlp", "execle"]
 STARTS = [
-    "execv", "execvpe", "execveat", "execveat of a path", "execveat of a descriptor", "posix_spawn", "posix_spawnp", *LISTS,
+    "execve", "execv", "execvp", "execvpe", "fexecve", "execveat", "execveat of a path", "execveat of a descriptor", "posix_spawn",
+    "posix_spawnp", *LISTS,
 ]  # fmt: skip
 
 
@@ -162,10 +163,17 @@ def starts(tmp_path_factory) -> Path:
 
 @pytest.mark.parametrize("call", STARTS)
 def test_every_call_that_starts_a_program_refuses_a_static_one(starts, call, monkeypatch):
-    monkeypatch.setenv("PATH", f"/nowhere:{starts}", prepend=os.pathsep)
+    # The C library passes over a directory whose path is too long.
+    monkeypatch.setenv("PATH", f"/nowhere:{'/long' * 1000}:{starts}", prepend=os.pathsep)
     run = paged([str(starts / "starts"), call, str(starts), "static"], "8MiB")
     assert run.returncode == 126 and b"statically linked; nothing can be preloaded into it: not started" in run.stderr, run.stderr
     assert run.stderr.count(b"\n") == 1 and (b"static: " in run.stderr or b"/proc/self/fd/" in run.stderr)
+
+
+def test_an_empty_directory_of_the_path_is_the_working_directory(starts, monkeypatch):
+    monkeypatch.setenv("PATH", "", prepend=os.pathsep)
+    run = paged([str(starts / "starts"), "posix_spawnp", str(starts), "static"], "8MiB", cwd=starts)
+    assert run.returncode == 126 and b"./static: statically linked" in run.stderr, run.stderr
 
 
 def test_a_static_program_is_started_with_a_warning_and_another_without(starts):

@@ -290,4 +290,27 @@ mod tests {
         collect_runs(std::iter::empty(), &mut runs);
         assert_eq!(runs, []);
     }
+
+    /// Blocks are allocated where the home's pages are: what is behind the first home is freed
+    /// without it, and nothing else.
+    #[test]
+    fn a_reserved_home_has_the_blocks_of_its_own_pages() {
+        const BLOCKS: u64 = (CHUNK * PAGE / 512) as u64;
+        let (uffd, map) = match (Uffd::open(), PageMap::open()) {
+            (Ok(uffd), Ok(map)) => (uffd, map),
+            (Err(missing), _) | (_, Err(missing)) => return eprintln!("skipped: {missing}"),
+        };
+        let file = rustix::fs::memfd_create(c"test", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        rustix::fs::ftruncate(&file, (4 * CHUNK * PAGE) as u64).unwrap();
+        let evictor = DirectEvictor::new(uffd, file, map, true);
+        let blocks = || rustix::fs::fstat(&evictor.file).unwrap().st_blocks as u64;
+        let mut homes = Homes { next: 0, free: Vec::new(), frozen: Vec::new(), reserved: true, limit: 2 };
+        assert_eq!((evictor.take_home(&mut homes), evictor.take_home(&mut homes)), (Ok(1), Ok(2)));
+        assert_eq!((evictor.take_home(&mut homes), blocks()), (Err(Errno::NOSPC), 2 * BLOCKS));
+        let hole = rustix::fs::FallocateFlags::PUNCH_HOLE | rustix::fs::FallocateFlags::KEEP_SIZE;
+        rustix::fs::fallocate(&evictor.file, hole, 0, (CHUNK * PAGE) as u64).unwrap();
+        assert_eq!(blocks(), BLOCKS);
+        rustix::fs::fallocate(&evictor.file, hole, (CHUNK * PAGE) as u64, (CHUNK * PAGE) as u64).unwrap();
+        assert_eq!(blocks(), 0);
+    }
 }

@@ -103,6 +103,10 @@ mod tests {
         assert_eq!(idle.wait, Duration::from_millis(60));
         idle.tried(false, Duration::from_micros(100), 7);
         assert_eq!((idle.wait, idle.is_guarded), (Duration::from_millis(120), false));
+        idle.tried(true, Duration::ZERO, 7);
+        let guarded = idle.since;
+        idle.end();
+        assert!(!idle.is_guarded && idle.since > guarded);
         (0..20).for_each(|_| idle.tried(false, Duration::ZERO, 7));
         assert_eq!(idle.wait, LONGEST_WAIT);
     }

@@ -26,6 +26,8 @@ int main(int count, char **words)
 	errno = 0;
 	if (!strcmp(call, "execve")) execve(path, given, environ);
 	if (!strcmp(call, "execv")) execv(path, given);
+	if (!strcmp(call, "execvp")) execvp(name, given);
+	if (!strcmp(call, "fexecve")) fexecve(open(path, O_RDONLY | O_CLOEXEC), given, environ);
 	if (!strcmp(call, "execvpe")) execvpe(name, given, environ);
 	if (!strcmp(call, "execveat")) execveat(directory, name, given, environ, 0);
 	if (!strcmp(call, "execveat of a path")) execveat(AT_FDCWD, path, given, environ, 0);
