@@ -90,14 +90,10 @@ def test_the_kernel_agrees_on_the_budget(tmp_path, group, build, scheme):
         assert document["swap_outs"] > 500
 
 
-<<<<<<< HEAD
-@pytest.mark.parametrize("how", ["open", "openat", "fcntl", "locked", "refused"])
-=======
-PINNED = ["open", "openat", "open by number", "openat2", "fcntl", "locked", "tagged", "updated", "provided", "own"]
+PINNED = ["open", "openat", "open by number", "openat2", "fcntl", "locked", "tagged", "updated", "provided", "own", "refused"]
 
 
 @pytest.mark.parametrize("how", PINNED)
->>>>>>> proof
 def test_pinned_buffers_and_memory_with_huge_pages_are_kept(tmp_path, build, how):
     run = paged([build(HERE / "pinned.c"), str(tmp_path / "file"), how], "8MiB", stats=tmp_path / "s.json")
     assert run.returncode == 0 and run.stdout.startswith(b"direct I/O"), (run.returncode, run.stdout, run.stderr)

@@ -1,12 +1,7 @@
 /* Memory that others write to by its page, not by its address: buffers of direct I/O and of io_uring; and memory for which huge pages
-<<<<<<< HEAD
- * are wanted. The file is opened as HOW says: by open, by openat's number, or by open and fcntl; with `locked`, the buffers are locked;
- * with `refused`, a registration of all memory with io_uring fails before.
-=======
  * are wanted. The file is opened as HOW says: by open, by the numbers of open, openat and openat2, or by open and fcntl. With `locked`, the
  * buffers are locked. With `tagged`, `updated` and `provided`, io_uring learns of its buffer in another way; with `own`, the program
- * asks for a ring in its own memory first.
->>>>>>> proof
+ * asks for a ring in its own memory first; with `refused`, a registration of all memory with io_uring fails before.
  * usage: pinned FILE HOW    exit 0: every buffer held what the file holds, under pressure. */
 #define _GNU_SOURCE
 #include <errno.h>
