@@ -102,8 +102,8 @@ class Drawn:
 def draw(commit: str, number: int, facts: Facts, recorded: list[Path]) -> Drawn:
     """Draw configuration `number` of `commit`. Every second one takes its launches from a
     recording, if there are any. What does not fit the memory is drawn again: if the apps of the
-    launches are so few or so small that a guest of `LEAST` MiB has more memory than the least of the
-    drawn sizes.
+    launches are so few or so small that a guest of `LEAST` MiB has more memory than the least of
+    the drawn sizes.
     """
     rng = random.Random(f"{commit}:{number}")
     while (drawn := _draw_once(rng, f"{commit[:8]}-{number}", number, facts, recorded)) is None:

@@ -142,8 +142,8 @@ STARTS = [
 
 @pytest.fixture(scope="session")
 def starts(tmp_path_factory) -> Path:
-    """A folder with the program that starts others, with two that end with 7, of which one is static,
-    and with one that prints its arguments and the variable MARK.
+    """A folder with the program that starts others, with two that end with 7, of which one is
+    static, and with one that prints its arguments and the variable MARK.
     """
     folder = tmp_path_factory.mktemp("starts")
     printed = 'while (*words) puts(*words++); char *mark = getenv("MARK"); puts(mark ? mark : "no mark");'

@@ -59,8 +59,8 @@ class ReservedMemory:
 
     @property
     def base(self) -> int:
-        """Physical address of the devices' memory: the first one behind the guest's memory that is a
-        multiple of 2 MiB.
+        """Physical address of the devices' memory: the first one behind the guest's memory that is
+        a multiple of 2 MiB.
         """
         return MEMORY_AT + units(self.guest)
 
