@@ -140,13 +140,6 @@ def test_an_app_file_of_another_program_is_refused(text: str, complaint: str, tm
     assert complaint in str(error.value)
 
 
-def test_devices_begin_at_a_multiple_of_2_mib_behind_any_size_of_memory() -> None:
-    reserved = driver.ReservedMemory(205 * MIB, 64 * MIB, 32 * MIB)
-    assert (reserved.base, reserved.flash_at) == (driver.MEMORY_AT + 206 * MIB, driver.MEMORY_AT + 270 * MIB)
-    assert reserved.total == (206 + 64 + 32) * MIB
-    assert f"base_kib={reserved.base >> 10}" in driver.options(reserved, Devices(), 1.0, False, 1).split()
-
-
 def test_prices_are_those_of_the_device() -> None:
     reserved = driver.ReservedMemory(256 * MIB, 64 * MIB, 32 * MIB)
     once, twice = (dict(word.split("=") for word in driver.options(reserved, Devices(), gips, False, 1).split()) for gips in (1.0, 2.0))

@@ -41,11 +41,16 @@ class Blocks:
 
 def reserved(of: Configuration, area: Area, files: int) -> driver.ReservedMemory:
     """Compute the memory of the guest, and of the devices behind it."""
-    guest = plan.memory(of)[0] + driver.units(area.own_bytes)
-    nvm, flash = driver.units(area.nvm_bytes), files + driver.units(area.flash_bytes)
+    guest = plan.memory(of)[0] + _units(area.own_bytes)
+    nvm, flash = _units(area.nvm_bytes), files + _units(area.flash_bytes)
     if of.experiment.run.vm.block_devices == "null-blk":
         return driver.ReservedMemory(guest + nvm + flash, 0, 0)
     return driver.ReservedMemory(guest, nvm, flash)
+
+
+def _units(size: int) -> int:
+    """Round up to the driver's units of 2 MiB."""
+    return -(-size // (2 * MIB)) * 2 * MIB
 
 
 def blocks(of: Configuration, area: Area, where: driver.ReservedMemory, files: int, kernel: Kernel, image: Path) -> Blocks:

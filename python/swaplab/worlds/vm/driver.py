@@ -23,8 +23,6 @@ from swaplab.worlds.vm.packages import HOST_STATUS, Archive
 MIB = 1 << 20
 #: Physical address of the memory of QEMU's machine `virt`.
 MEMORY_AT = 1 << 30
-#: Unit of the driver's sizes and addresses.
-UNIT = 2 * MIB
 
 
 def kernel_parts() -> Path | None:
@@ -49,8 +47,8 @@ def required_parts() -> Path:
 
 @dataclass(frozen=True)
 class ReservedMemory:
-    """Sizes of the guest's memory and of the devices' memory behind it, in bytes. Those of the
-    devices are multiples of 2 MiB.
+    """Sizes of the guest's memory and of the devices' memory behind it, in bytes, multiples of 2
+    MiB.
     """
 
     guest: int
@@ -58,26 +56,14 @@ class ReservedMemory:
     flash: int
 
     @property
-    def base(self) -> int:
-        """Physical address of the devices' memory: the first one behind the guest's memory that is
-        a multiple of 2 MiB.
-        """
-        return MEMORY_AT + units(self.guest)
-
-    @property
     def total(self) -> int:
         """The memory size of QEMU's machine."""
-        return self.base - MEMORY_AT + self.nvm + self.flash
+        return self.guest + self.nvm + self.flash
 
     @property
     def flash_at(self) -> int:
         """Physical address of the flash's first byte."""
-        return self.base + self.nvm
-
-
-def units(size: int) -> int:
-    """Round up to the driver's units of 2 MiB."""
-    return -(-size // UNIT) * UNIT
+        return MEMORY_AT + self.guest + self.nvm
 
 
 def options(reserved: ReservedMemory, devices: Devices, gips: float, direct: bool, cpus: int) -> str:
@@ -86,7 +72,7 @@ def options(reserved: ReservedMemory, devices: Devices, gips: float, direct: boo
     """
     depth, read, read_transfer, write, write_transfer = device_service(devices.flash)
     words = {
-        "base_kib": reserved.base >> 10,
+        "base_kib": (MEMORY_AT + reserved.guest) >> 10,
         "nvm_kib": reserved.nvm >> 10,
         "flash_kib": reserved.flash >> 10,
         "flash_read_latency_ns": round(read * gips),

@@ -83,7 +83,7 @@ def line_ns(devices: Devices) -> float:
 
 def option(vm: VmRun, reserved: driver.ReservedMemory, marks: Path) -> str:
     """Format QEMU's option `-plugin`. Its marks are written to a file."""
-    words = {"start": reserved.base, "bytes": reserved.nvm, "cache_kib": cache_bytes(vm) >> 10, "marks": marks}
+    words = {"start": driver.MEMORY_AT + reserved.guest, "bytes": reserved.nvm, "cache_kib": cache_bytes(vm) >> 10, "marks": marks}
     return ",".join([str(plugin()), *(f"{key}={value}" for key, value in words.items())])
 
 
