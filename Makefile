@@ -88,7 +88,7 @@ traces: build
 FUZZ_SECONDS ?= 600
 FUZZ_JOBS ?= 2
 soak: .venv/tools
-	SWAPLAB_SOAK_SECONDS=60 $(BIN)/python -m pytest -q tests/python/test_run.py tests/python/test_run_quarters.py tests/python/test_run_programs.py tests/live/test_zram_cpu.py tests/live/test_swap_in_cpu.py
+	SWAPLAB_SOAK_SECONDS=60 $(BIN)/python -m pytest -q tests/python/test_run.py tests/python/test_run_quarters.py tests/python/test_run_programs.py tests/python/test_program_calls.py tests/live/test_zram_cpu.py tests/live/test_swap_in_cpu.py
 	tools/fuzz.sh $(FUZZ_SECONDS) $(FUZZ_JOBS)
 
 lint: .venv/tools

@@ -21,6 +21,9 @@ CASES = [
     "forked", "apart", "blocks", "users", "masks",
 ]  # fmt: skip
 WAYS = {"library": [], "number": ["-DNUMBER"], "raw": ["-DRAW"]}
+#: `make test` calls functions of the C library and the kernel itself; `make soak` tries each way.
+SOAK = "SWAPLAB_SOAK_SECONDS" in os.environ
+TRIED = [("library", "nvm-direct"), ("raw", "nvm-direct")] + ([("library", "zram"), ("number", "nvm-direct")] if SOAK else [])
 #: System calls are dispatched, and SIGSYS is handled, where a library outside the range of the C
 #: library and the pager's holds the bytes of the instruction, which differs from run to run.
 ABORTED = pytest.mark.xfail(reason="an unhandled SIGSYS ends a program whose system calls are dispatched by SIGABRT")
@@ -54,7 +57,7 @@ def calls(tmp_path_factory):
     [
         pytest.param(case, way, scheme, marks=KNOWN.get((case, way), ()))
         for case in CASES
-        for way, scheme in (("library", "nvm-direct"), ("library", "zram"), ("number", "nvm-direct"), ("raw", "nvm-direct"))
+        for way, scheme in TRIED
         if way == {"users": "library", "masks": "raw"}.get(case, way)
     ],
 )
@@ -74,7 +77,7 @@ LIBRARY = Path(swaplab.__file__).parent / "_native" / "libswaplab_preload.so"
 
 
 @pytest.mark.parametrize("case", ["remaps", "fixed", "advice", "keys", "locks", "sandbox", "children", "forked", "blocks"])
-@pytest.mark.parametrize("way", ["library", "number"])
+@pytest.mark.parametrize("way", ["library", "number"] if SOAK else ["number"])
 def test_without_a_budget_the_library_changes_nothing(calls, way, case):
     native, loaded = (
         subprocess.run([calls(way), case], capture_output=True, timeout=60, env=os.environ | more)
