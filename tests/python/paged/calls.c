@@ -1,7 +1,6 @@
 /* Calls about memory, signals and processes whose result a pager could get wrong. usage: calls CASE; prints the same natively and under
  * a pager. The calls are made by the C library's functions; with -DNUMBER by its function syscall, with -DRAW by the instruction. */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/filter.h>
@@ -10,18 +9,15 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, MIB = 1 << 20, ALT = 256 << 10 };
+#include "cases.h"
+
+enum { ALT = 256 << 10 };
 enum { ANONYMOUS = MAP_PRIVATE | MAP_ANONYMOUS, RW = PROT_READ | PROT_WRITE };
 
 #ifdef RAW
@@ -66,13 +62,6 @@ __attribute__((noinline)) static long made(long number, long a, long b, long c, 
 #define FORK fork
 #endif
 
-static void need(int done, const char *what)
-{
-	if (done) return;
-	printf("%s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
 /* The call fails with this error. */
 #define FAILS(call, error) (errno = 0, need((long)(call) == -1 && errno == (error), #call " fails with " #error))
 
@@ -89,11 +78,6 @@ static char *stack_of(size_t size)
 	char *memory = MMAP(0, size, RW, ANONYMOUS | MAP_STACK);
 	need(memory != MAP_FAILED, "mmap of a stack");
 	return memory;
-}
-
-static void fill(char *memory, size_t size, uint64_t seed)
-{
-	for (size_t i = 0; i < size; i += 64) *(uint64_t *)(memory + i) = seed + i;
 }
 
 static void same(const char *memory, size_t size, uint64_t seed, const char *what)
@@ -543,18 +527,13 @@ static void users(void)
 
 int main(int count, char **words)
 {
-	struct { const char *name; void (*run)(void); } cases[] = {
+	const struct Case cases[] = {
 		{"remaps", remaps}, {"fixed", fixed}, {"advice", advice}, {"keys", keys}, {"locks", locks}, {"starts", starts},
 		{"started", started}, {"sandbox", sandbox}, {"unhandled", unhandled}, {"children", children}, {"forked", forked}, {"apart", apart}, {"blocks", blocks}, {"users", users},
 #ifdef RAW
 		{"masks", masks},
 #endif
+		{0},
 	};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		if (count == 2 && !strcmp(words[1], cases[i].name)) {
-			cases[i].run();
-			printf("%s right\n", words[1]);
-			return 0;
-		}
-	return 2;
+	return run_case(cases, count, words);
 }

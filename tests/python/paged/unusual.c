@@ -1,16 +1,11 @@
 /* What programs do that a pager may not have thought of. usage: unusual CASE; prints the same natively and under a pager.
  * With -DOWN_MALLOC the program brings its own malloc, which takes its memory by mmap, as rustc and others do. */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -19,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, MIB = 1 << 20 };
+#include "cases.h"
 
 #ifdef OWN_MALLOC
 static char *at, *end;
@@ -46,23 +41,11 @@ void *realloc(void *block, size_t size)
 }
 #endif
 
-static void need(int done, const char *what)
-{
-	if (done) return;
-	printf("%s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
 static char *fresh(size_t size)
 {
 	char *memory = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	need(memory != MAP_FAILED, "mmap");
 	return memory;
-}
-
-static void fill(char *memory, size_t size, uint64_t seed)
-{
-	for (size_t i = 0; i < size; i += 64) *(uint64_t *)(memory + i) = seed + i;
 }
 
 static void same(const char *memory, size_t size, uint64_t seed)
@@ -331,16 +314,11 @@ static void limits(void)
 
 int main(int count, char **words)
 {
-	struct { const char *name; void (*run)(void); } cases[] = {
+	const struct Case cases[] = {
 		{"signals", signals}, {"forks", forks}, {"moves", moves}, {"wiped", wiped},
 		{"locked", locked}, {"unlocked", unlocked}, {"limited", limited}, {"rights", rights}, {"heap", heap},
 		{"allocations", allocations}, {"limits", limits},
+		{0},
 	};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		if (count == 2 && !strcmp(words[1], cases[i].name)) {
-			cases[i].run();
-			printf("%s right\n", words[1]);
-			return 0;
-		}
-	return 2;
+	return run_case(cases, count, words);
 }
