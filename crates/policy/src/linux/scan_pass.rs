@@ -174,8 +174,8 @@ impl ScanPass {
 
     /// The priority of the next pass.
     pub fn next_priority(&mut self) -> u32 {
-        // A background pass that scanned enough pages is repeated at the same priority.
         self.note_failed_trim();
+        // A background pass that scanned enough pages is repeated at the same priority.
         let repeats = self.is_background() && self.scanned >= self.goal() && self.reclaimed > 0;
         self.priority -= u32::from(!repeats);
         (self.scanned, self.reclaimed) = (0, 0);
