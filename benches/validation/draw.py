@@ -34,6 +34,8 @@ SHIFT = "1s"
 LAUNCHES = 13
 #: The least memory of a guest in MiB.
 LEAST = 192
+#: The largest request of the guest's flash (`flash_merge_kib` of its driver).
+REQUEST = "512KiB"
 SCHEMES = ("zram:size={size}MiB", "flash:size={size}MiB", "nvm-copy:size={size}MiB")
 KILLERS = ("lmkd", "off", "minfree:minfree_kb=[4096],adj=[900]")
 
@@ -195,7 +197,7 @@ def experiment_of(
     machine = {
         "dram": f"{drawn.dram // MIB}MiB",
         "firmware": f"{round(facts.reserved(drawn.dram) / 1024)}KiB",
-        "kernel": {"swappiness": drawn.swappiness, "page_cluster": 0, "policy": "mglru" if mglru else f"active-inactive:kernel={rules}"}
+        "kernel": {"swappiness": drawn.swappiness, "page_cluster": 0, "max_request": REQUEST, "policy": "mglru" if mglru else f"active-inactive:kernel={rules}"}
         | (prices.of_kernel() if prices else {}),
         "devices": {"flash": FLASH, "nvm": NVM} | ({"processor": prices.spec()} if prices else {}),
     } | ({"kernel_reserved": f"{round(own.used_bytes / 1024)}KiB"} if own else {})

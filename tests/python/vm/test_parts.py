@@ -142,14 +142,14 @@ def test_an_app_file_of_another_program_is_refused(text: str, complaint: str, tm
 
 def test_prices_are_those_of_the_device() -> None:
     reserved = driver.ReservedMemory(256 * MIB, 64 * MIB, 32 * MIB)
-    once, twice = (dict(word.split("=") for word in driver.options(reserved, Devices(), gips, False, 1).split()) for gips in (1.0, 2.0))
+    once, twice = (dict(word.split("=") for word in driver.options(reserved, Devices(), gips, False, 1, None).split()) for gips in (1.0, 2.0))
     depth, read, read_transfer, _, _ = device_service("ufs-3.1")
     assert once["flash_channels"] == str(depth) and once["flash_read_latency_ns"] == str(read)
     assert int(once["flash_read_kib_s"]) == pytest.approx(4e9 / read_transfer, rel=1e-3)
     assert once["base_kib"] == str((1 << 20) + (256 << 10)) and once["nvm_kib"] == str(64 << 10) and once["flash_kib"] == str(32 << 10)
     assert int(twice["nvm_read_ns"]) == pytest.approx(2 * int(once["nvm_read_ns"]), abs=1)
     assert int(twice["flash_read_kib_s"]) == pytest.approx(int(once["flash_read_kib_s"]) / 2, rel=1e-3)
-    assert "nvm_read_ns" not in driver.options(driver.ReservedMemory(256 * MIB, 0, 32 * MIB), Devices(), 1.0, False, 1)
+    assert "nvm_read_ns" not in driver.options(driver.ReservedMemory(256 * MIB, 0, 32 * MIB), Devices(), 1.0, False, 1, None)
 
 
 def test_device_memory_is_behind_the_kernel_s_memory() -> None:

@@ -240,7 +240,7 @@ impl AppModels {
         }
         let mut together = vec![("", self.resume_share + self.warm_share), ("", self.system_hot_share + self.system_warm_share)];
         for (name, of) in &kinds {
-            let own = [of.resume_share, of.warm_share, of.warm_probability, of.file_hot_share, of.write_share];
+            let own = [of.resume_share, of.warm_share, of.warm_probability, of.file_hot_share, of.write_share, of.start_share];
             if own.into_iter().flatten().any(|share| !(0.0..=1.0).contains(&share)) {
                 return bad(&format!(".{name}"), "a share beyond 0 to 1".into(), "shares from 0 to 1");
             }

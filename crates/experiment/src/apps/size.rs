@@ -29,6 +29,9 @@ pub struct AppSize {
     pub file_hot_share: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_share: Option<f64>,
+    /// Share of the pages that a cold start uses until the app is ready, at least the hot ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_share: Option<f64>,
 }
 
 /// A size without its own shares. Sizes are in MiB, times in milliseconds.
@@ -45,5 +48,6 @@ pub const fn size(anon_mib: f64, file_mib: f64, graphics_mib: f64, cold_ms: f64,
         warm_probability: None,
         file_hot_share: None,
         write_share: None,
+        start_share: None,
     }
 }

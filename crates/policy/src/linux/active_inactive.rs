@@ -196,8 +196,7 @@ impl Policy for ActiveInactivePolicy {
             return;
         }
         let kind = pages.backing(page) as usize;
-        let distance = self.age.wrapping_sub(self.evicted_at[page as usize]) as usize;
-        if distance > self.working_set(kind) {
+        if !self.is_recent(page, kind) {
             return;
         }
         self.flags[page as usize] = RECALLED | flags & WORKINGSET;
@@ -206,6 +205,11 @@ impl Policy for ActiveInactivePolicy {
         if flags & WORKINGSET != 0 {
             self.balance.refaulted(kind, self.known_lengths());
         }
+    }
+
+    fn is_of_working_set(&self, page: PageId, pages: &PageView) -> bool {
+        let was_active = self.flags[page as usize] & (SHADOW | WORKINGSET) == SHADOW | WORKINGSET;
+        !self.rules.refault || was_active && self.is_recent(page, pages.backing(page) as usize)
     }
 
     fn begin_reclaim(&mut self, by: Reclaimer) {

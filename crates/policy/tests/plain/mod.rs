@@ -71,6 +71,11 @@ impl Plain {
         !resident
     }
 
+    /// Whether a fault on `page`, which is not in memory, would bring back a page of the working set.
+    pub fn is_of_working_set(&self, page: PageId) -> bool {
+        self.policy.as_dyn().is_of_working_set(page, &self.pages)
+    }
+
     /// Tell the policy whether anonymous pages can be swapped out.
     pub fn set_swappable(&mut self, swappable: bool) {
         self.policy.as_dyn_mut().set_swappable(swappable);

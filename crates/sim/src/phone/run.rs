@@ -141,7 +141,7 @@ impl<'a> PhoneRun<'a> {
     /// Start or resume an app at `at_ns`, until it is ready, and record the launch. Returns how it
     /// started, and the stalls meanwhile.
     fn bring_to_front(&mut self, id: AppId, app: &AppPages, at_ns: u64) -> (Start, Stalls) {
-        let before = self.machine.counts;
+        let (before, before_ns) = (self.machine.counts, self.machine.clock.memory_ns);
         let copied = self.machine.swap.side.moves.copied_pages;
         let start = self.begin_start(id);
         self.machine.deaths().enforce_limit();
@@ -173,6 +173,7 @@ impl<'a> PhoneRun<'a> {
             faults: self.machine.counts.faults - before.faults,
             swapped_in: self.machine.swap.side.moves.copied_pages - copied,
             file_reads: self.machine.counts.file_reads - before.file_reads,
+            psi_some_ns: self.machine.clock.memory_ns - before_ns,
         });
         self.machine.counts.user_ns += cpu_ns;
         (start, stalls)
@@ -219,7 +220,8 @@ impl<'a> PhoneRun<'a> {
             }
         }
         if start == Start::Cold {
-            return self.refer_to_range(app.anon.start..app.hot_end, Op::Write);
+            self.refer_to_range(app.anon.start..app.start_end, Op::Write);
+            return self.refer_to_range(app.file_hot_end..app.file_start_end, Op::Read);
         }
         self.use_hot_and_warm(app, Salt::Start);
     }
@@ -227,8 +229,8 @@ impl<'a> PhoneRun<'a> {
     /// Make the references while the app is in the foreground.
     fn refer_in_front(&mut self, app: &AppPages, start: Start) {
         if start == Start::Cold {
-            self.refer_to_range(app.hot_end..app.anon.end, Op::Write);
-            self.refer_to_range(app.file_hot_end..app.file.end, Op::Read);
+            self.refer_to_range(app.start_end..app.anon.end, Op::Write);
+            self.refer_to_range(app.file_start_end..app.file.end, Op::Read);
         }
         self.refer_to_range(app.file.start..app.file_hot_end, Op::Fetch);
         self.use_range(app.anon.start..app.hot_end, app, Salt::Foreground);

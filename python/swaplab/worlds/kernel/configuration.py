@@ -72,6 +72,12 @@ class Configuration:
         return int(read("/proc/sys/vm/swappiness") or 60) if wanted is None else wanted
 
     @property
+    def request_kib(self) -> int | None:
+        """KiB of the largest request to storage, if the experiment gives it."""
+        size = self.experiment.machine.kernel.max_request
+        return None if size is None else size_bytes("machine.kernel.max_request", size) // 1024
+
+    @property
     def read_ahead_kib(self) -> int:
         """Maximum readahead of file reads, in KiB."""
         return size_bytes("machine.kernel.read_ahead", self.experiment.machine.kernel.read_ahead) // 1024

@@ -60,7 +60,7 @@ def blocks(of: Configuration, area: Area, where: driver.ReservedMemory, files: i
     if of.experiment.run.vm.block_devices == "null-blk":
         return _null_blk(of, area, files, image)
     vm = of.experiment.run.vm
-    parameters = driver.options(where, of.experiment.machine.devices, vm.gips, area.direct, vm.cpus)
+    parameters = driver.options(where, of.experiment.machine.devices, vm.gips, area.direct, vm.cpus, of.request_kib)
     partitions = [plan.Partition("/dev/flash", 1, 0, files)]
     if area.flash_bytes:
         partitions.append(plan.Partition("/dev/flash", 2, files, area.flash_bytes))
@@ -96,6 +96,8 @@ def _null_blk(of: Configuration, area: Area, files: int, image: Path) -> Blocks:
             "power": 1,
         }.items()
     ]
+    if of.request_kib is not None:
+        settings += [plan.Setting(f"/sys/block/{name}/queue/max_sectors_kb", str(of.request_kib)) for name, _, _ in devices]
     return Blocks(
         kernel_modules=["null_blk"],
         options={"null_blk": "nr_devices=0"},

@@ -66,9 +66,10 @@ class ReservedMemory:
         return MEMORY_AT + self.guest + self.nvm
 
 
-def options(reserved: ReservedMemory, devices: Devices, gips: float, direct: bool, cpus: int) -> str:
+def options(reserved: ReservedMemory, devices: Devices, gips: float, direct: bool, cpus: int, request_kib: int | None) -> str:
     """Format the module's parameters. A core of k GIPS executes k times as much during a device's
-    work, so prices are multiplied by k.
+    work, so prices are multiplied by k. `request_kib`: the largest request, if it is not the
+    driver's own.
     """
     depth, read, read_transfer, write, write_transfer = device_service(devices.flash)
     words = {
@@ -86,6 +87,8 @@ def options(reserved: ReservedMemory, devices: Devices, gips: float, direct: boo
         words |= {"nvm_read_ns": round((read + read_transfer) * gips), "nvm_write_ns": round((write + write_transfer) * gips)}
     if direct:
         words["nvm_direct"] = 1
+    if request_kib is not None:
+        words["flash_merge_kib"] = request_kib
     # With several processors the clock is the sum over them, so a spinning one would take time from
     # the others.
     if cpus == 1:

@@ -9,7 +9,7 @@
 //! list lengths.
 
 use super::{ActiveInactivePolicy, Sums, ACTIVE, ANON, FILE, INACTIVE};
-use swaplab_vocab::PAGE_SIZE;
+use swaplab_vocab::{PageId, PAGE_SIZE};
 
 impl ActiveInactivePolicy {
     /// Flush the statistics: take over the current list lengths.
@@ -57,6 +57,11 @@ impl ActiveInactivePolicy {
                 file + if self.swappable { anonymous } else { 0 }
             }
         }
+    }
+
+    /// Whether an evicted page of this kind is within the refault distance.
+    pub(super) fn is_recent(&self, page: PageId, kind: usize) -> bool {
+        self.age.wrapping_sub(self.evicted_at[page as usize]) as usize <= self.working_set(kind)
     }
 
     /// Whether the inactive list is too short. It should be as long as the active one; in large

@@ -39,6 +39,22 @@ fn a_refault_within_the_working_set_enters_active() {
     }
 }
 
+/// 6 was never active. 3 was: the refault of 6 deactivates it, and 18 evicts it. The eviction of 15 by
+/// 21 makes its refault distance 2, and one page, 6, is active. Without the refault distance the
+/// policy knows no working set, and every page counts.
+#[test]
+fn a_page_that_was_active_and_comes_back_soon_is_of_the_working_set() {
+    for (spec, expected) in [("active-inactive", [false, true, false]), ("active-inactive:refault=off", [true; 3])] {
+        let mut linux = Plain::new(spec, 60, 3);
+        linux.faults(&[0, 3, 6, 9, 3, 12]);
+        let of_6 = linux.is_of_working_set(6);
+        linux.faults(&[6, 15, 18]);
+        let of_3 = linux.is_of_working_set(3);
+        linux.faults(&[21]);
+        assert_eq!([of_6, of_3, linux.is_of_working_set(3)], expected, "{spec}");
+    }
+}
+
 #[test]
 fn anonymous_pages_are_left_alone_while_there_are_inactive_file_pages() {
     // Ten anonymous pages come first, then ten file pages, all used once. At priorities 12 to 4 no

@@ -124,6 +124,11 @@ impl MglruPolicy {
         self.generation[page as usize] = generation as u32;
     }
 
+    /// Whether an evicted page of this kind was evicted from the generation that is the oldest now.
+    fn is_recent(&self, page: PageId, kind: usize) -> bool {
+        self.generation[page as usize] == self.oldest[kind] as u32
+    }
+
     /// Clear a page's accessed bit and count it as a use. Returns whether it was set.
     fn harvest(&mut self, page: PageId) -> bool {
         let flags = &mut self.flags[page as usize];
@@ -260,10 +265,14 @@ impl Policy for MglruPolicy {
     fn miss(&mut self, page: PageId, _: Op, pages: &PageView) {
         let flags = std::mem::take(&mut self.flags[page as usize]);
         let kind = pages.backing(page) as usize;
-        if flags & SHADOW != 0 && self.generation[page as usize] == self.oldest[kind] as u32 {
+        if flags & SHADOW != 0 && self.is_recent(page, kind) {
             let tier = self.tiers.tier(flags / USE);
             self.tiers.refaulted(kind, tier);
         }
+    }
+
+    fn is_of_working_set(&self, page: PageId, pages: &PageView) -> bool {
+        self.flags[page as usize] & SHADOW != 0 && self.is_recent(page, pages.backing(page) as usize)
     }
 
     fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut PageView) {

@@ -24,6 +24,18 @@ fn reclaim_takes_from_the_oldest_generation_what_was_not_used_since() {
     assert_eq!(gauge(&mglru, "walks"), 3.0);
 }
 
+/// 0 was evicted from the generation that is still the oldest one. Two agings later it is no longer,
+/// and page 27 was never in memory.
+#[test]
+fn a_page_of_the_oldest_generation_that_comes_back_is_of_the_working_set() {
+    let mut mglru = Plain::new("mglru", 30, 3);
+    mglru.faults(&[0, 3, 6, 9]);
+    assert_eq!([0, 27].map(|page| mglru.is_of_working_set(page)), [true, false]);
+    mglru.faults(&[3, 12, 15]);
+    assert_eq!(gauge(&mglru, "walks"), 5.0);
+    assert_eq!([0, 6, 3].map(|page| mglru.is_of_working_set(page)), [false, false, true]);
+}
+
 #[test]
 fn eviction_from_a_generation_younger_than_min_ttl_is_counted() {
     for (min_ttl, broken) in [(0, 0.0), (1000, 1.0)] {

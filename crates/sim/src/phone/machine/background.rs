@@ -32,15 +32,19 @@ impl Background<'_> {
     }
 
     /// Let kswapd catch up with the time that has passed since the last call: first that in which
-    /// the running task waited, then that in which it ran.
+    /// the running task waited, then that in which it ran. Where kswapd reclaimed while the task had
+    /// a memory stall, that is one stall.
     pub fn catch_up(&mut self, elapsed: Elapsed) {
         let from_ns = self.eviction.clock.now() - elapsed.waiting_ns - elapsed.running_ns;
+        let before_ns = self.eviction.clock.memory_ns;
         if self.kswapd.turns.is_none() {
             self.work(from_ns, elapsed.waiting_ns + elapsed.running_ns);
-            return;
+        } else {
+            let at_ns = self.work_while_idle(from_ns, elapsed.waiting_ns);
+            self.work_during_task(at_ns, elapsed.running_ns);
         }
-        let at_ns = self.work_while_idle(from_ns, elapsed.waiting_ns);
-        self.work_during_task(at_ns, elapsed.running_ns);
+        let kswapd_ns = self.eviction.clock.memory_ns - before_ns;
+        self.eviction.clock.memory_ns = before_ns + kswapd_ns.saturating_sub(elapsed.stalled_ns);
     }
 
     /// Let kswapd work for `ns` in which no task runs.
@@ -97,6 +101,7 @@ impl Background<'_> {
         while ns > 0 {
             let step = if self.kswapd.is_awake() { ns.min(TICK_NS - at_ns % TICK_NS) } else { ns };
             (at_ns, ns) = (at_ns + step, ns - step);
+            self.eviction.clock.memory_ns += if self.kswapd.reclaims { step } else { 0 };
             self.turns(|turns| turns.ran(Task::Running, step));
             if self.kswapd.is_awake() && at_ns % TICK_NS == 0 {
                 self.turns(Turns::tick);
@@ -135,6 +140,7 @@ impl Background<'_> {
     /// Free a batch of pages. Above the high watermark, or if no page can be freed, kswapd sleeps.
     fn batch(&mut self) {
         let short = |of: &Eviction| of.free() + of.frames.in_use.writing < of.frames.marks.high;
+        self.kswapd.reclaims = true;
         self.eviction.frames.policy.begin_reclaim(Reclaimer::KswapdAgain);
         let before_ns = self.eviction.counts.background_ns;
         let checks = self.kswapd.ends_pass(self.eviction.frames.policy.passes());

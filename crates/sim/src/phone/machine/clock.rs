@@ -25,7 +25,7 @@ pub struct StallClock {
     on_bus: [bool; Medium::ALL.len()],
     /// Stalls since the last interval of proactive reclaim.
     pub interval_ns: u64,
-    /// Total of memory stalls.
+    /// Total of memory stalls (PSI `some`).
     pub memory_ns: u64,
     /// Number of intervals of `SUMS_NS` that had passed when the statistics were last due.
     sums: u64,
@@ -40,6 +40,8 @@ pub struct Elapsed {
     pub running_ns: u64,
     /// The task waited for a device, or paused.
     pub waiting_ns: u64,
+    /// Of both, the task's memory stalls.
+    pub stalled_ns: u64,
 }
 
 impl StallClock {
@@ -89,6 +91,18 @@ impl StallClock {
         let waiting_ns = from_devices + files + stalls.queue_ns + stalls.write_back_ns;
         self.elapsed.waiting_ns += waiting_ns;
         self.elapsed.running_ns += ns - waiting_ns - stalls.kswapd_ns;
+    }
+
+    /// Stall the running task. The stall is a memory stall.
+    pub fn stall_on_memory(&mut self, stalls: &Stalls) {
+        self.stall(stalls);
+        self.note_memory_stall(stalls.total_ns());
+    }
+
+    /// Note that `ns` of the running task's last stall are a memory stall.
+    pub fn note_memory_stall(&mut self, ns: u64) {
+        self.memory_ns += ns;
+        self.elapsed.stalled_ns += ns;
     }
 
     /// Stall the running task for the processor time of a fault.

@@ -173,8 +173,7 @@ impl Eviction<'_> {
 
     /// Stall the direct reclaimer for `direct_reclaim_ns`.
     pub fn wait(&mut self, direct_reclaim_ns: u64) {
-        self.clock.stall(&Stalls { direct_reclaim_ns, ..Stalls::default() });
-        self.clock.memory_ns += direct_reclaim_ns;
+        self.clock.stall_on_memory(&Stalls { direct_reclaim_ns, ..Stalls::default() });
     }
 
     /// Stall the direct reclaimer until a batch of pages has been written, for `THROTTLE_NS` at
@@ -183,7 +182,6 @@ impl Eviction<'_> {
         let now_ns = self.now_ns;
         let freed_ns = self.clock.write_back.freed_at(self.frames.batch).saturating_sub(now_ns);
         let write_back_ns = freed_ns.clamp(1, THROTTLE_NS);
-        self.clock.stall(&Stalls { write_back_ns, ..Stalls::default() });
-        self.clock.memory_ns += write_back_ns;
+        self.clock.stall_on_memory(&Stalls { write_back_ns, ..Stalls::default() });
     }
 }

@@ -121,8 +121,7 @@ impl Deaths<'_> {
     pub fn wait_for_death(&mut self) {
         let Some(ends_ns) = self.killer.next_end_ns() else { return };
         let direct_reclaim_ns = ends_ns.saturating_sub(self.clock.now());
-        self.clock.stall(&Stalls { direct_reclaim_ns, ..Stalls::default() });
-        self.clock.memory_ns += direct_reclaim_ns;
+        self.clock.stall_on_memory(&Stalls { direct_reclaim_ns, ..Stalls::default() });
         self.release_ended();
     }
 

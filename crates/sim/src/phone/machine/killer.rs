@@ -4,14 +4,13 @@
 //! Source: AOSP system/memory/lmkd, lmkd.cpp: memory stalls wake the daemon (pressure stall
 //! information), and then it polls. Linux 3.4, drivers/staging/android/lowmemorykiller.c: a
 //! shrinker, which reclaim calls. Linux kernel/sched/psi.c: memory stalls are those of tasks that
-//! reclaim, wait for write-back, swap in or refault file-backed pages, and the work of kswapd.
+//! reclaim, or wait for write-back or for a page of the working set (`PageWorkingset`), and the time
+//! for which kswapd reclaims.
 //! While a victim has not ended, the killer waits: the driver for HZ
 //! (`lowmem_deathpending_timeout`), lmkd for `kill_timeout_ms`.
 //! Deviations: it checks only when a frame is needed and a check is due, not in between; a killer
-//! that reads how long direct reclaim lasts also checks at its end; every
-//! refault counts as a stall, not only those of pages that were in the working set when they were
-//! evicted (`PageWorkingset`); partial and complete stalls are the same, and their average is
-//! brought up to date at checks alone.
+//! that reads how long direct reclaim lasts also checks at its end; partial and complete stalls are
+//! the same, and their average is brought up to date at checks alone.
 
 use std::collections::VecDeque;
 use swaplab_apps::Killer;

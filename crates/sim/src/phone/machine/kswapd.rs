@@ -26,6 +26,9 @@ pub struct CoreTime {
 /// The state of kswapd and its account of processor time.
 pub struct Kswapd {
     awake: bool,
+    /// Whether it has begun to reclaim since it woke up. All time from then until it sleeps is a
+    /// memory stall, also that in which it waits for its processor (`balance_pgdat`).
+    pub reclaims: bool,
     /// Processor time that its batch still needs.
     owed_ns: u64,
     /// The turns on the processor that it shares with the running task; `None` if it has its own.
@@ -45,7 +48,7 @@ impl Kswapd {
     /// and power.
     pub fn new(shares: bool, (speed, power): (f64, f64)) -> Kswapd {
         let (turns, time) = (shares.then(Turns::new), CoreTime::default());
-        Kswapd { awake: false, owed_ns: 0, turns, speed, power, time, passes: 0, backoff: 0 }
+        Kswapd { awake: false, reclaims: false, owed_ns: 0, turns, speed, power, time, passes: 0, backoff: 0 }
     }
 
     /// Processor time in ns, given that of all tasks with kswapd's as on the app's core: the time
@@ -78,7 +81,7 @@ impl Kswapd {
 
     /// Put it to sleep. `in_vain`: it could free nothing and memory was below the high watermark.
     pub fn sleep(&mut self, in_vain: bool) {
-        self.awake = false;
+        (self.awake, self.reclaims) = (false, false);
         if let Some(turns) = &mut self.turns {
             turns.sleep();
         }

@@ -77,6 +77,8 @@ pub struct LaunchRow {
     /// Pages copied from swap, without readahead.
     pub swapped_in: u64,
     pub file_reads: u64,
+    /// Memory stalls of any task (PSI `some`).
+    pub psi_some_ns: u64,
 }
 
 impl LaunchRow {

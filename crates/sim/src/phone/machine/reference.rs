@@ -60,9 +60,10 @@ impl Machine {
             return self.read_in_place();
         }
         let others = self.folio_rest_of(page);
+        let stalls = self.is_of_working_set(page);
         self.frames.pages.clear(page, bits::MAPPED | bits::SLOT);
         let served = self.swap.fault(page, op, mapped);
-        self.wait(Origin::Swap, true, 1);
+        self.wait(Origin::Swap, stalls, 1);
         match served {
             Served::MappedInPlace => {
                 self.swap.note_read(page);
@@ -119,7 +120,7 @@ impl Machine {
     fn swap_cache_fault(&mut self, page: PageId, op: Op) {
         self.counts.swap_cache_hits += 1;
         let kept = self.swap.found_in_memory(page, op);
-        self.wait(Origin::Swap, true, 1);
+        self.wait(Origin::Swap, false, 1);
         let now_ns = self.clock.now();
         self.frames.follow_writes(&mut self.clock.write_back, now_ns);
         if !kept {
@@ -150,9 +151,15 @@ impl Machine {
         self.record.traffic_of(self.apps.layout.owners[page as usize]).swapped_in += 1;
     }
 
-    /// Charge the running task for the transfers that were charged last, and for `faults` faults. A
-    /// fault on a page that was in memory before (`refault`) is a memory stall.
-    pub(super) fn wait(&mut self, from: Origin, refault: bool, faults: u64) {
+    /// Whether the wait for `page` is a memory stall (`folio_wait_bit_common` of mm/filemap.c,
+    /// `swap_read_folio` of mm/page_io.c).
+    fn is_of_working_set(&self, page: PageId) -> bool {
+        self.frames.policy.is_of_working_set(page, &self.frames.pages)
+    }
+
+    /// Charge the running task for the transfers that were charged last, and for `faults` faults.
+    /// `is_memory_stall` is whether it waits for a page of the working set.
+    pub(super) fn wait(&mut self, from: Origin, is_memory_stall: bool, faults: u64) {
         let charge = match from {
             Origin::Swap => &self.swap.side.charged,
             Origin::File => &self.files.charged,
@@ -161,14 +168,16 @@ impl Machine {
         self.counts.system_ns += faults * self.prices.processor().fault.0 + charge.cpu.0;
         let stalls = fault::stalls(charge, faults, from, &mut self.clock, &mut self.prefetch.reads, &self.prices);
         self.clock.stall(&stalls);
-        self.clock.memory_ns += if refault { stalls.total_ns() - stalls.fault_cpu_ns } else { 0 };
+        if is_memory_stall {
+            self.clock.note_memory_stall(stalls.total_ns() - stalls.fault_cpu_ns);
+        }
     }
 
     fn file_fault(&mut self, page: PageId, op: Op) {
         let owner = self.apps.layout.owners[page as usize];
         let window = self.files.window(page, &self.apps.layout.of(owner).file, &self.frames.pages);
         self.files.read(&window, &mut self.swap.side, &self.prices);
-        self.wait(Origin::File, self.files.was_in_memory(page), 1);
+        self.wait(Origin::File, self.files.was_in_memory(page) && self.is_of_working_set(page), 1);
         let again = window.iter().filter(|read| self.files.was_in_memory(**read)).count() as u64;
         let fault_cpu_ns = again * self.rules.page_work.file_in_ns;
         self.clock.stall_in_fault(fault_cpu_ns);
@@ -236,9 +245,10 @@ impl Machine {
             }
             if others.in_swap {
                 self.leaves_swap_cache(other);
+                let stalls = self.is_of_working_set(other);
                 self.frames.pages.clear(other, bits::SLOT);
                 self.swap.fault_of_folio(other);
-                self.wait(Origin::Swap, true, 0);
+                self.wait(Origin::Swap, stalls, 0);
                 self.count_swap_in(other);
                 self.swap.free(other, Freed::Copy, self.clock.now());
                 self.frames.policy.set_swappable(true);

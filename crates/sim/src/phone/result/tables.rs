@@ -16,7 +16,7 @@ const TABLES: [(&str, &str); 7] = [
         "launches",
         "launch,at_ns,app,start,ready_ns,cpu_ns,fault_cpu_ns,decompress_ns,swap_read_dram_ns,swap_read_pool_ns,swap_read_nvm_ns,\
          swap_read_flash_ns,swap_read_sd_card_ns,direct_read_ns,file_read_ns,file_cache_ns,file_write_ns,queue_ns,direct_reclaim_ns,\
-         write_back_ns,kswapd_ns,faults,swapped_in,file_reads",
+         write_back_ns,kswapd_ns,faults,swapped_in,file_reads,psi_some_ns",
     ),
     ("queue_waits", "launch,sender,owner,wait_ns"),
     ("timeline", "at_ns,free,app_anon,system_anon,file,graphics,kernel,swap,pool_bytes,live"),
@@ -73,7 +73,7 @@ impl Tables {
             write!(launches, ",{},{},{},{}", s.direct_read_ns, s.file_read_ns, s.file_cache_ns, s.file_write_ns)?;
             write!(launches, ",{},{}", s.queue_ns, s.direct_reclaim_ns)?;
             write!(launches, ",{},{}", s.write_back_ns, s.kswapd_ns)?;
-            writeln!(launches, ",{},{},{}", row.faults, row.swapped_in, row.file_reads)?;
+            writeln!(launches, ",{},{},{},{}", row.faults, row.swapped_in, row.file_reads, row.psi_some_ns)?;
             for (sender, wait_ns) in &row.waits {
                 let owner = if let Sender::SwapOut(owner) = sender { name(*owner) } else { "" };
                 writeln!(waits, "{key},{},{},{owner},{wait_ns}", at + 1, sender.name())?;

@@ -101,6 +101,7 @@ fn size(program: &Use) -> Result<AppSize> {
         warm_share: Some(0.0),
         file_hot_share: Some(hot),
         write_share: Some(share("write_ratio")?),
+        start_share: Some(1.0),
         ..AppSize::default()
     })
 }

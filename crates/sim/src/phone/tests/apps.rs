@@ -123,6 +123,28 @@ fn allocation_in_front_after_a_resume_collects() {
     }
 }
 
+/// Of 512 anonymous pages 256 are hot, of 256 file pages 90, which are read in three windows of 32
+/// pages. A start that uses all pages reads the other five windows and writes the other 256 pages
+/// before the app is ready; otherwise it is in front that the app does so. The sum is the same.
+#[test]
+fn a_cold_start_uses_its_share_of_pages_until_the_app_is_ready() {
+    let visit = |share: Option<f64>| {
+        let mut experiment = small(vec![design("s", "zram", "none")]);
+        experiment.machine.dram = Some(Size::parse("512MiB").unwrap());
+        two_apps(&mut experiment, 2.0);
+        models(&mut experiment).models.values_mut().for_each(|app| app.start_share = share);
+        let booted = booted(&experiment);
+        let mut phone = booted.phone();
+        launch(&mut phone, 0, 0);
+        let row = &phone.machine.record.launches[0];
+        ([row.file_reads, row.faults], [phone.machine.counts.file_reads, phone.machine.counts.faults])
+    };
+    let (hot, whole) = (visit(None), visit(Some(1.0)));
+    assert_eq!([whole.0[0] - hot.0[0], whole.0[1] - hot.0[1]], [5 * 32, 5 + 256]);
+    assert_eq!(whole.1, hot.1);
+    assert_eq!(visit(Some(0.1)), hot, "hot pages are always used");
+}
+
 /// Of 192 live pages and 64 free ones: an allocation writes a page, and each 64th at most reads the
 /// live ones.
 #[test]

@@ -4,6 +4,7 @@
 use super::by_hand::{kills, places, start, with_launches, with_layout};
 use super::small::{check, design};
 use crate::ledger::Prices;
+use crate::phone::machine::record::Stalls;
 use crate::phone::machine::Machine;
 use crate::phone::spec::{PagePolicy, PageWork};
 use crate::phone::user::layout::{AppPages, Layout, NO_PAGES};
@@ -157,11 +158,12 @@ fn background_reclaim_takes_turns_on_the_only_processor() {
 }
 
 fn takes_turns(mut phone: Machine) {
-    let direct_ns = phone.clock.take_stalls().direct_reclaim_ns;
+    let (direct_ns, stalled_ns) = (phone.clock.take_stalls().direct_reclaim_ns, phone.clock.memory_ns);
     assert_eq!((places(&phone).1, phone.counts.background_ns, phone.free()), (vec![0], 0, 0));
     phone.clock.work(4_000_000 - phone.clock.now() - 1);
     phone.catch_up();
     assert_eq!((phone.clock.take_stalls().total_ns(), phone.counts.background_ns), (0, 0));
+    assert_eq!((stalled_ns, phone.clock.memory_ns), (direct_ns, direct_ns), "kswapd has not begun");
     phone.clock.work(1);
     phone.catch_up();
     let batch_ns = phone.counts.background_ns;
@@ -171,7 +173,20 @@ fn takes_turns(mut phone: Machine) {
     phone.clock.work(9_999_999);
     phone.catch_up();
     assert_eq!((phone.clock.take_stalls().total_ns(), phone.counts.background_ns), (0, batch_ns));
+    assert_eq!(phone.clock.memory_ns, direct_ns + batch_ns);
     check(&phone).unwrap();
+}
+
+/// kswapd works on its own processor while the running task waits 500 ns longer than kswapd's batch
+/// takes. The task's wait is a memory stall, and kswapd's work lies within it.
+#[test]
+fn two_memory_stalls_at_one_time_count_once() {
+    let mut phone = crowded(2, KswapdCore::Own);
+    phone.catch_up();
+    let (before_ns, batch_ns) = (phone.clock.memory_ns, phone.counts.background_ns);
+    phone.clock.stall_on_memory(&Stalls { write_back_ns: batch_ns + 500, ..Stalls::default() });
+    phone.catch_up();
+    assert_eq!((phone.free(), phone.clock.memory_ns - before_ns), (1, batch_ns + 500));
 }
 
 /// Eviction of an anonymous page takes 700 ns more than its scan and its compression, that of a

@@ -18,6 +18,9 @@ pub struct AppPages {
     pub warm_end: PageId,
     pub file: Range<PageId>,
     pub file_hot_end: PageId,
+    /// Ends of the anonymous and of the file pages that a cold start uses until the app is ready.
+    pub start_end: PageId,
+    pub file_start_end: PageId,
     pub warm_probability: f64,
     pub write_share: f64,
     pub graphics: usize,
@@ -107,10 +110,14 @@ impl Layout {
         let hot = size.resume_share.unwrap_or(model.resume_share);
         let warm = size.warm_share.unwrap_or(model.warm_share);
         let upto = |range: &Range<PageId>, share: f64| range.start + (range.len() as f64 * share).round() as PageId;
+        let file_hot = size.file_hot_share.unwrap_or(model.file_hot_share);
+        let started = size.start_share.unwrap_or(0.0);
         AppPages {
             hot_end: upto(&anon, hot),
             warm_end: upto(&anon, hot + warm),
-            file_hot_end: upto(&file, size.file_hot_share.unwrap_or(model.file_hot_share)),
+            file_hot_end: upto(&file, file_hot),
+            start_end: upto(&anon, hot.max(started)),
+            file_start_end: upto(&file, file_hot.max(started)),
             warm_probability: size.warm_probability.unwrap_or(model.warm_probability),
             write_share: size.write_share.unwrap_or(model.write_share),
             graphics: pages(size.graphics.0 * times, page_bytes),
@@ -140,6 +147,8 @@ pub const NO_PAGES: AppPages = AppPages {
     warm_end: 0,
     file: 0..0,
     file_hot_end: 0,
+    start_end: 0,
+    file_start_end: 0,
     warm_probability: 0.0,
     write_share: 0.0,
     graphics: 0,
