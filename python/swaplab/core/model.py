@@ -42,6 +42,8 @@ class AppSize(BaseModel):
     """Graphics memory while the app is in front, which is never reclaimed."""
     resume: str
     resume_share: int | float | None = Field(default=None)
+    start_share: int | float | None = Field(default=None)
+    """Share of the pages that a cold start uses until the app is ready, at least the hot ones."""
     warm_probability: int | float | None = Field(default=None)
     warm_share: int | float | None = Field(default=None)
     write_share: int | float | None = Field(default=None)
