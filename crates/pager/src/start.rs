@@ -132,9 +132,10 @@ impl Pager {
 
 /// Open everything that the pager thread needs, and set the world's store, policy and record.
 fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
-    isolate_thread();
+    // First of all, so that no allocation of this thread is served from managed memory.
     // SAFETY: only reads this thread's identity.
     (config.started)(unsafe { libc::pthread_self() } as usize);
+    isolate_thread();
     let failed = |what: &'static str| move |e: Errno| Missing::new(what, e.to_string());
     // Number of pages in the store's file.
     let pages = shared.lock().spans.reserved().len();

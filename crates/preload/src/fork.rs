@@ -2,7 +2,7 @@
 //! evict; the child never does.
 
 use crate::own;
-use crate::state::{pager, READY};
+use crate::state::{pager, serve_all};
 use libc::{c_int, c_void};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -73,7 +73,7 @@ unsafe extern "C" fn in_parent() {
 
 unsafe extern "C" fn in_child() {
     // Another thread may have been starting the pager when this one forked.
-    READY.store(true, Ordering::Release);
+    serve_all();
     if let (Some(guard), Some(pager)) = (take_guard(), pager()) {
         pager.after_fork_in_child(guard);
     }

@@ -1,21 +1,14 @@
-//! The malloc family: mimalloc, which takes its memory by the interposed `mmap`. Until the library
-//! has started, and while the pager thread starts, allocations are served from the pager's own
-//! heap.
+//! The malloc family: mimalloc, which takes its memory by the interposed `mmap`. The pager's own heap
+//! serves the program until the library has started, and while the pager thread starts it serves that
+//! thread and the one that starts it.
 
 use crate::own::OWN;
-use crate::state::{is_pager, COMPRESSOR, READY};
+use crate::state::uses_program_heap;
 use libc::{c_int, c_void, size_t};
 use libmimalloc_sys as mi;
-use std::sync::atomic::Ordering;
 
 /// The alignment in bytes that malloc guarantees on 64-bit machines.
 const MALLOC_ALIGN: usize = 16;
-
-/// Whether mimalloc serves the calling thread.
-#[inline]
-fn ready() -> bool {
-    READY.load(Ordering::Relaxed) && !is_pager(&COMPRESSOR)
-}
 
 /// Make mimalloc map 32 MiB at a time. With its default of 1 GiB, every program would outgrow its
 /// allowance and need a pager thread.
@@ -47,7 +40,7 @@ fn set_enomem_if_null(pointer: *mut c_void) -> *mut c_void {
 /// As for the C library's function.
 #[no_mangle]
 pub unsafe extern "C" fn malloc(size: size_t) -> *mut c_void {
-    if ready() {
+    if uses_program_heap() {
         if refused(size) {
             return set_enomem_if_null(std::ptr::null_mut());
         }
@@ -61,7 +54,7 @@ pub unsafe extern "C" fn malloc(size: size_t) -> *mut c_void {
 /// As for the C library's function.
 #[no_mangle]
 pub unsafe extern "C" fn calloc(count: size_t, size: size_t) -> *mut c_void {
-    if ready() {
+    if uses_program_heap() {
         if refused(count.saturating_mul(size)) {
             return set_enomem_if_null(std::ptr::null_mut());
         }
@@ -92,7 +85,7 @@ pub unsafe extern "C" fn realloc(pointer: *mut c_void, size: size_t) -> *mut c_v
         return std::ptr::null_mut();
     }
     if OWN.holds(pointer.cast()) {
-        // SAFETY: moves the block, to mimalloc if it is ready; both blocks have at least the copied
+        // SAFETY: moves the block, to mimalloc if it serves this thread; both blocks have at least the copied
         // size.
         unsafe {
             let moved = malloc(size);
@@ -141,7 +134,7 @@ pub unsafe extern "C" fn free(pointer: *mut c_void) {
 /// As for the C library's function.
 #[no_mangle]
 pub unsafe extern "C" fn memalign(align: size_t, size: size_t) -> *mut c_void {
-    if ready() {
+    if uses_program_heap() {
         // SAFETY: an allocation has no precondition.
         return set_enomem_if_null(unsafe { mi::mi_malloc_aligned(size, align.next_power_of_two()) });
     }

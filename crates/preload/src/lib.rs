@@ -26,7 +26,7 @@ mod settings;
 mod signals;
 mod state;
 
-use state::{not_paged, pager, set_pager, OWN_ALLOCATOR, READY};
+use state::{not_paged, pager, serve_all, set_pager, OWN_ALLOCATOR};
 use std::sync::atomic::Ordering;
 use swaplab_pager::reservations::Mapping;
 
@@ -51,7 +51,7 @@ extern "C" fn start() {
         Ok(None) => (),
         Err(missing) => not_paged(&missing),
     }
-    READY.store(true, Ordering::Release);
+    serve_all();
 }
 
 /// Manage what the program's own allocator has reserved.

@@ -2,7 +2,7 @@
 //! memory, the same system call is made as by the C library. Thread stacks are not seen here, as
 //! glibc maps them by internal calls.
 
-use crate::state::{is_pager, pager, run_if_outgrown, THREAD};
+use crate::state::{is_pager, pager, run_if_outgrown};
 use libc::{c_int, c_void, off_t, size_t};
 use rustix::io::Errno;
 use std::ops::Range;
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn mmap(address: *mut c_void, len: size_t, prot: c_int, fl
     crate::selector::resume();
     let kernel = |flags: c_int| kernel!(SYS_mmap, address, len, prot, flags, fd, offset) as *mut c_void;
     let fixed = flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) == libc::MAP_FIXED;
-    let plain = flags & libc::MAP_ANONYMOUS != 0 && flags & UNMANAGED == 0 && !is_pager(&THREAD);
+    let plain = flags & libc::MAP_ANONYMOUS != 0 && flags & UNMANAGED == 0 && !is_pager();
     let Some(pager) = pager().filter(|_| plain || fixed) else { return kernel(flags) };
     let len_in_pages = len.checked_next_multiple_of(PAGE).unwrap_or(0);
     if !plain {

@@ -1,7 +1,7 @@
 //! The environment variables that configure the pager.
 //! `python/swaplab/worlds/memory/environment.py` sets them.
 
-use crate::state::{COMPRESSOR, THREAD};
+use crate::state::{COMPRESSES, THREAD};
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -27,6 +27,8 @@ pub fn start_pager() -> Result<Option<Pager>, Missing> {
     let scheme = variable("SWAPLAB_SCHEME").unwrap_or_else(|| "nvm-direct".into());
     let policy = variable("SWAPLAB_POLICY").unwrap_or_else(|| DEFAULT_POLICY.into());
     let scheme = parse_scheme(&scheme).map_err(|e| Missing::new("scheme", e.to_string()))?;
+    // zstd is a C library and calls malloc in the pager thread; lz4 does not.
+    COMPRESSES.store(scheme.algorithm() == Some(Algorithm::Zstd), Ordering::Relaxed);
     let config = Config {
         budget_bytes: budget as usize,
         policy: PolicySpec::parse(&policy).map_err(|e| Missing::new("policy", e.to_string()))?,
@@ -37,20 +39,10 @@ pub fn start_pager() -> Result<Option<Pager>, Missing> {
         store_bytes: number("SWAPLAB_STORE_BYTES")?.map(|b| b as usize),
         record: variable("SWAPLAB_RECORD").map(|directory| Path::new(&directory).join(own_name())),
         protect: variable("SWAPLAB_UNPROTECTED").is_none(),
-        // zstd is a C library and calls malloc in the pager thread; lz4 does not.
-        started: if scheme.algorithm() == Some(Algorithm::Zstd) { compressor_started } else { started },
+        started: |thread| THREAD.store(thread, Ordering::Relaxed),
         scheme,
     };
     Pager::new(config, stats()?).map(Some)
-}
-
-fn started(thread: usize) {
-    THREAD.store(thread, Ordering::Relaxed);
-}
-
-fn compressor_started(thread: usize) {
-    started(thread);
-    COMPRESSOR.store(thread, Ordering::Relaxed);
 }
 
 pub const DEFAULT_POLICY: &str = "refault";

@@ -4,7 +4,6 @@
 use crate::dispatch::{Action, ACTION, PROGRAM_ACTION};
 use crate::selector::{is_on, switch_on};
 use libc::{c_int, c_void, pthread_attr_t, pthread_t, sigset_t};
-use std::sync::atomic::Ordering;
 
 /// # Safety
 /// As for the C library's function.
@@ -112,7 +111,7 @@ type Pointer = *mut c_void;
 /// another value than 0.
 unsafe fn create_dispatched<R>(routine: Routine<R>, argument: Pointer, create: impl FnOnce(Routine<R>, Pointer) -> c_int) -> c_int {
     crate::state::run_before_a_thread();
-    if !is_on() || !crate::state::READY.load(Ordering::Relaxed) {
+    if !is_on() || !crate::state::uses_program_heap() {
         return create(routine, argument);
     }
     extern "C" fn begin<R>(start: Pointer) -> R {

@@ -1,17 +1,23 @@
 //! The library's state: the process's pager, and which heap serves an allocation.
 
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 use swaplab_pager::kernel::Missing;
 use swaplab_pager::Pager;
 
-/// Whether allocations are served from the program's heap; otherwise from the pager's, while the
-/// library or the pager thread starts.
-pub static READY: AtomicBool = AtomicBool::new(false);
+/// The threads whose allocations the program's heap serves; the pager's own heap serves the others.
+static SERVED: AtomicU8 = AtomicU8::new(NONE);
+/// None, while the library starts.
+const NONE: u8 = 0;
+const ALL: u8 = 1;
+/// All but the pager thread and the thread that starts it.
+const OTHERS: u8 = 2;
+
 /// The `pthread_t` of the pager thread, or 0. That thread must not get managed memory.
 pub static THREAD: AtomicUsize = AtomicUsize::new(0);
-/// The same as `THREAD` if the pager thread runs a compressor in C, which calls malloc;
-/// otherwise 0.
-pub static COMPRESSOR: AtomicUsize = AtomicUsize::new(0);
+/// The `pthread_t` of the thread that starts the pager thread, or 0.
+static STARTER: AtomicUsize = AtomicUsize::new(0);
+/// Whether the pager thread runs a compressor in C, which calls malloc.
+pub static COMPRESSES: AtomicBool = AtomicBool::new(false);
 static PAGER: AtomicPtr<Pager> = AtomicPtr::new(std::ptr::null_mut());
 
 /// The process's pager, if it is managed.
@@ -25,12 +31,40 @@ pub fn set_pager(pager: Pager) {
     PAGER.store(Box::into_raw(Box::new(pager)), Ordering::Release);
 }
 
-/// Whether the calling thread is the one in `thread`, which is [`THREAD`] or [`COMPRESSOR`].
+/// Whether the calling thread is the one in `thread`, which is [`THREAD`] or `STARTER`.
 #[inline]
-pub fn is_pager(thread: &AtomicUsize) -> bool {
-    let pager = thread.load(Ordering::Relaxed);
+fn is_in(thread: &AtomicUsize) -> bool {
+    let thread = thread.load(Ordering::Relaxed);
+    thread != 0 && thread == this_thread()
+}
+
+#[inline]
+fn this_thread() -> usize {
     // SAFETY: only reads this thread's identity.
-    pager != 0 && pager == unsafe { libc::pthread_self() } as usize
+    unsafe { libc::pthread_self() as usize }
+}
+
+/// Whether the calling thread is the pager thread.
+#[inline]
+pub fn is_pager() -> bool {
+    is_in(&THREAD)
+}
+
+/// Whether the program's heap serves the calling thread.
+#[inline]
+pub fn uses_program_heap() -> bool {
+    match SERVED.load(Ordering::Relaxed) {
+        ALL => true,
+        NONE => false,
+        _ => !is_in(&STARTER) && !is_pager(),
+    }
+}
+
+/// Serve all threads from the program's heap: the library has started, or this is a new child
+/// process. It has no pager thread, and no thread that starts one.
+pub fn serve_all() {
+    STARTER.store(0, Ordering::Relaxed);
+    SERVED.store(ALL, Ordering::Release);
 }
 
 /// Print the reason why this process has no pager or pager thread.
@@ -55,7 +89,7 @@ pub fn run_if_outgrown(pager: &Pager) {
 /// The pager of a program with [`OWN_ALLOCATOR`], which is not in its allocator now.
 #[inline]
 fn outside_allocator() -> Option<&'static Pager> {
-    (OWN_ALLOCATOR.load(Ordering::Relaxed) && READY.load(Ordering::Relaxed)).then(pager).flatten()
+    (OWN_ALLOCATOR.load(Ordering::Relaxed) && uses_program_heap()).then(pager).flatten()
 }
 
 /// As [`run_if_outgrown`] for a program with [`OWN_ALLOCATOR`]. Called where the program opens a
@@ -78,16 +112,15 @@ pub fn run(pager: &Pager) {
     }
     // Do not wait for a start in progress: it may be this thread's own, as the C library calls the
     // program's malloc when a thread starts.
-    static STARTING: AtomicBool = AtomicBool::new(false);
-    if STARTING.swap(true, Ordering::AcqRel) {
+    if STARTER.compare_exchange(0, this_thread(), Ordering::AcqRel, Ordering::Relaxed).is_err() {
         return;
     }
-    // The caller may be inside the program's heap, and starting a thread allocates: use the pager's
-    // heap meanwhile.
-    READY.store(false, Ordering::Release);
+    // This thread may be inside the program's heap, and starting a thread allocates. The pager
+    // thread must not make the heap grow: what it maps is not managed.
+    SERVED.store(OTHERS, Ordering::Release);
     if let Err(missing) = pager.run() {
         not_paged(&missing);
     }
-    READY.store(true, Ordering::Release);
-    STARTING.store(false, Ordering::Release);
+    SERVED.store(if COMPRESSES.load(Ordering::Relaxed) { OTHERS } else { ALL }, Ordering::Release);
+    STARTER.store(0, Ordering::Release);
 }
