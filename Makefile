@@ -7,7 +7,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs'
 # What runs inside a virtual kernel: static, linked by Rust's own linker (.cargo/config.toml).
 GUEST := aarch64-unknown-linux-musl
 
-.PHONY: build demo test faults lint papers tables guests additions bench bench-peers bench-pager bench-policies bench-sweep bench-advice mutants coverage validation soak traces docs picture dist newcomer clean
+.PHONY: build demo test long faults lint papers tables guests additions bench bench-peers bench-pager bench-policies bench-sweep bench-advice mutants coverage validation soak traces docs picture dist newcomer clean
 
 build: .venv/built
 
@@ -48,8 +48,12 @@ demo: build
 
 test: .venv/tools
 	cargo test --workspace --quiet
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m 'not alone and not docs and not papers and not guests and not additions'
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m 'not alone and not long and not docs and not papers and not guests and not additions'
 	$(BIN)/python -m pytest -q -m alone
+
+# Tests of more than ten seconds each: two minutes of two cores.
+long: .venv/tools
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m long
 
 # The tables of papers/ computed anew and compared with what their READMEs say: two minutes.
 papers: .venv/tools

@@ -67,7 +67,7 @@ def complaint(done: Done) -> str | None:
     return None if done.code in (0, 1) and done.out else f"exit code {done.code}"
 
 
-@pytest.mark.parametrize("name", ["replay", "phone"])
+@pytest.mark.parametrize("name", ["replay", pytest.param("phone", marks=pytest.mark.long)])
 def test_each_damaged_file_is_refused_in_one_line_or_changes_nothing(name: str, runs: dict[str, Path], tmp_path: Path) -> None:
     whole = runs[name]
     files = [path.name for path in sorted(whole.iterdir()) if path.suffix in (".parquet", ".json")]

@@ -109,6 +109,7 @@ def is_complete(found: bytes, output: Path) -> bool:
     return found != OLD and swaplab("trace", "info", output).code == 0
 
 
+@pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_resumed_sweep_gives_the_same_bytes(jobs: int, tmp_path: Path) -> None:

@@ -58,6 +58,7 @@ def instructions(trace: Path, policies: list[str], out: Path) -> int:
     return int(collected[1])
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed: instructions can't be counted")
 def test_instructions_a_reference(tmp_path: Path) -> None:
     """The second point's instructions exclude start-up and reading of the trace. Those of a short

@@ -54,6 +54,7 @@ def peak(trace: Path, policy: str, times: int) -> int:
     return int(done.stdout)
 
 
+@pytest.mark.long
 def test_a_policy_keeps_at_most_16_bytes_a_page(trace: Path) -> None:
     """The difference between three equal points and one point is two policies with their engines'
     byte per page.

@@ -46,7 +46,11 @@ def test_a_new_file_equals_the_preset_and_every_design_is_run_or_refused_by_name
             assert one["worlds"][world] is True, (key, one["design"], one["worlds"][world])
 
 
-@pytest.mark.parametrize("key", KEYS)
+#: Presets whose run takes more than ten seconds.
+LONG = ("a2s-large", "a2s-medium", "android-15", "upper-bounds")
+
+
+@pytest.mark.parametrize("key", [pytest.param(key, marks=pytest.mark.long) if key in LONG else key for key in KEYS])
 def test_a_preset_runs_without_changes(key: str, tmp_path: Path) -> None:
     file, out = tmp_path / "x.toml", tmp_path / "run"
     assert here("new", file, "--preset", key).code == 0

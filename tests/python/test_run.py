@@ -97,6 +97,7 @@ def test_node_and_a_compiler(tmp_path):
     assert found[0]["swap_outs"] > 0 and len(found[0]["processes"]) > 1, "the compiler proper is a child, with a budget of its own"
 
 
+@pytest.mark.long
 def test_python_runs_its_own_tests(tmp_path):
     python = program("python3")
     probe = subprocess.run([python, "-c", "import test.test_gc"], capture_output=True)

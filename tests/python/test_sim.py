@@ -74,6 +74,7 @@ def test_kinds_and_workloads_are_listed() -> None:
     assert [name for name in rows if name.startswith("scenario")] == [f"scenario{number}" for number in range(1, 5)]
 
 
+@pytest.mark.long
 def test_the_demo_replays_traces_and_plays_the_phone(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
     *traces, phone = here("demo", "-o", folder, "--json").document["runs"]
