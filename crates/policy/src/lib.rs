@@ -146,9 +146,15 @@ pub trait Policy: Send {
     /// The kernel flushes the statistics of its control groups, as it does every two seconds.
     fn flush_statistics(&mut self) {}
 
-    /// Release at least one resident page. `incoming` is the page whose fault needs the frame;
-    /// `None` if no fault does.
+    /// Release at least one resident page, unless [`goes_on`](Policy::goes_on) says otherwise.
+    /// `incoming` is the page whose fault needs the frame; `None` if no fault does.
     fn reclaim(&mut self, incoming: Option<(PageId, Op)>, pages: &mut PageView);
+
+    /// Whether the reclaimer has scanned a batch of pages in vain and goes on with its pass at the
+    /// next call of `reclaim`. Scans take time, in which others use memory and reclaim.
+    fn goes_on(&self) -> bool {
+        false
+    }
 
     /// `page` was brought into memory for a reference `op`. The runner has marked it resident.
     fn insert(&mut self, page: PageId, op: Op, pages: &mut PageView);

@@ -31,7 +31,7 @@ mod sums;
 mod tests;
 
 use super::scan_balance::{Rule, ScanBalance};
-use super::scan_pass::{Reclaimer, ScanPass};
+use super::scan_pass::{Reclaimer, ScanPass, BATCH};
 use crate::containers::links::List;
 use crate::containers::lists::Lists;
 use crate::{Backing, Describe, Entry, Info, PageView, Policy, Setup, Signal};
@@ -92,8 +92,10 @@ pub struct ActiveInactivePolicy {
     age: u32,
     balance: ScanBalance,
     pass: ScanPass,
-    /// The suspended pass of background reclaim, while a direct reclaimer runs.
+    /// The suspended pass of background reclaim, while a direct reclaimer runs, and that of a direct
+    /// reclaimer which goes on after background reclaim.
     kswapd_pass: Option<ScanPass>,
+    direct_pass: Option<ScanPass>,
     rules: Rules,
     /// With the rules of 6.12, the statistics of the last flush; `None` before the first one.
     /// Otherwise reclaim uses current values.
@@ -103,6 +105,8 @@ pub struct ActiveInactivePolicy {
     refaulted: [bool; 2],
     challenged: [bool; 2],
     swappable: bool,
+    /// Whether the last call of `reclaim` returned because it had scanned a batch in vain.
+    goes_on: bool,
     counts: Counts,
 }
 
@@ -136,6 +140,7 @@ impl Describe for ActiveInactivePolicy {
             balance: ScanBalance::new(rule, params.number("swappiness")),
             pass: ScanPass::new(params.choice("kernel") == 2),
             kswapd_pass: None,
+            direct_pass: None,
             rules: Rules {
                 never_swaps: params.number("swappiness") == 0.0,
                 old,
@@ -143,6 +148,7 @@ impl Describe for ActiveInactivePolicy {
                 refault: params.switch("refault") && !old,
             },
             swappable: true,
+            goes_on: false,
             refaulted: [false; 2],
             challenged: [false; 2],
             sums: None,
@@ -154,21 +160,6 @@ impl Describe for ActiveInactivePolicy {
 impl ActiveInactivePolicy {
     fn len(&self, kind: usize) -> usize {
         self.lists.len(INACTIVE[kind]) + self.lists.len(ACTIVE[kind])
-    }
-
-    /// Note that a scanned page is in use.
-    fn rotated(&mut self, kind: usize) {
-        self.balance.rotated(kind, self.known_lengths());
-    }
-
-    /// Note that reclaiming a page took a write or failed.
-    fn io(&mut self, kind: usize) {
-        self.balance.io(kind, self.known_lengths());
-    }
-
-    fn activated(&mut self) {
-        self.age = self.age.wrapping_add(1);
-        self.counts.activations += 1;
     }
 }
 
@@ -215,6 +206,7 @@ impl Policy for ActiveInactivePolicy {
     fn begin_reclaim(&mut self, by: Reclaimer) {
         match by {
             Reclaimer::KswapdAgain => self.resume_kswapd(),
+            Reclaimer::DirectAgain => self.resume_direct(),
             _ => self.begin(by),
         }
     }
@@ -231,10 +223,15 @@ impl Policy for ActiveInactivePolicy {
         if self.rules.old {
             return self.reclaim_singly(pages);
         }
-        let mut idle_rounds = 0;
-        while self.len(ANON) + self.len(FILE) > 0 && idle_rounds < MAX_RECLAIM_RETRIES {
+        let scanned_before = self.counts.scanned;
+        self.goes_on = false;
+        while self.len(ANON) + self.len(FILE) > 0 && self.pass.idle_rounds < MAX_RECLAIM_RETRIES {
             if self.pass.ends_batch() {
                 self.balance.end_batch(self.known_lengths());
+                if self.rules.newest && self.counts.scanned - scanned_before >= BATCH as u64 {
+                    self.goes_on = true;
+                    return;
+                }
             }
             let batch = self.pass.next();
             if batch.is_none() && self.pass.ends_direct() {
@@ -244,14 +241,22 @@ impl Policy for ActiveInactivePolicy {
             }
             match batch.map(|(kind, active)| if active { self.shrink_active(kind, pages) } else { self.shrink_inactive(kind, pages) }) {
                 None => {
-                    idle_rounds += u32::from(self.pass.is_done());
+                    self.pass.idle_rounds += u32::from(self.pass.is_done());
                     self.next_pass(pages);
                 }
-                Some(Scan::Evicted) => return,
-                Some(Scan::Spared) => idle_rounds = 0,
+                Some(Scan::Evicted) => {
+                    self.pass.idle_rounds = 0;
+                    return;
+                }
+                Some(Scan::Spared) => self.pass.idle_rounds = 0,
                 Some(Scan::Nothing) => {}
             }
         }
+        self.pass.idle_rounds = 0;
+    }
+
+    fn goes_on(&self) -> bool {
+        self.goes_on
     }
 
     fn insert(&mut self, page: PageId, op: Op, pages: &mut PageView) {

@@ -26,8 +26,10 @@ pub enum Reclaimer {
     Kswapd(FreePages),
     /// Direct reclaim, by an allocation that found no free page.
     Direct(FreePages),
-    /// Background reclaim that resumes after a direct reclaimer.
+    /// Background reclaim that resumes after a direct reclaimer, and a direct reclaimer that resumes
+    /// after background reclaim.
     KswapdAgain,
+    DirectAgain,
     /// A control group at its limit.
     Group,
 }
@@ -71,6 +73,8 @@ pub struct ScanPass {
     scanned: usize,
     reclaimed: usize,
     reclaimed_in_all: usize,
+    /// Rounds since a page was spared or reclaimed.
+    pub idle_rounds: u32,
     trim: Trim,
 }
 
@@ -101,6 +105,7 @@ impl ScanPass {
             scanned: 0,
             reclaimed: 0,
             reclaimed_in_all: 0,
+            idle_rounds: 0,
             trim: Trim::default(),
         }
     }
@@ -116,8 +121,9 @@ impl ScanPass {
         self.note_failed_trim();
         let in_vain = self.newest && self.is_background() && self.reclaimed_in_all == 0;
         let off = in_vain && self.trim.failed && !self.trim.off;
+        let idle_rounds = self.idle_rounds;
         self.begin(self.by);
-        self.trim.off = off;
+        (self.trim.off, self.idle_rounds) = (off, idle_rounds);
         !off
     }
 
@@ -145,7 +151,7 @@ impl ScanPass {
     fn goal(&self) -> usize {
         match self.by {
             Reclaimer::Kswapd(pages) => pages.high.max(BATCH),
-            Reclaimer::Direct(_) | Reclaimer::Group | Reclaimer::KswapdAgain => BATCH,
+            Reclaimer::Direct(_) | Reclaimer::Group | Reclaimer::KswapdAgain | Reclaimer::DirectAgain => BATCH,
         }
     }
 
@@ -154,7 +160,7 @@ impl ScanPass {
     pub fn is_tiny(&self, files: usize) -> bool {
         match self.by {
             Reclaimer::Kswapd(pages) | Reclaimer::Direct(pages) => files + pages.free + self.reclaimed_in_all <= pages.high,
-            Reclaimer::Group | Reclaimer::KswapdAgain => false,
+            Reclaimer::Group | Reclaimer::KswapdAgain | Reclaimer::DirectAgain => false,
         }
     }
 

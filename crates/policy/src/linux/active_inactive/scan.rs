@@ -7,6 +7,21 @@ use crate::linux::scan_pass::{Balance, Reclaimer, BATCH};
 use crate::PageView;
 
 impl ActiveInactivePolicy {
+    /// Note that a scanned page is in use.
+    pub(super) fn rotated(&mut self, kind: usize) {
+        self.balance.rotated(kind, self.known_lengths());
+    }
+
+    /// Note that reclaiming a page took a write or failed.
+    pub(super) fn io(&mut self, kind: usize) {
+        self.balance.io(kind, self.known_lengths());
+    }
+
+    pub(super) fn activated(&mut self) {
+        self.age = self.age.wrapping_add(1);
+        self.counts.activations += 1;
+    }
+
     /// Move the oldest active page to the inactive list; executable file pages in use stay.
     pub(super) fn shrink_active(&mut self, kind: usize, pages: &PageView) -> Scan {
         let Some(page) = self.lists.back(ACTIVE[kind]) else { return Scan::Nothing };
@@ -176,7 +191,15 @@ impl ActiveInactivePolicy {
     /// Background reclaim resumes its suspended pass.
     pub(super) fn resume_kswapd(&mut self) {
         if !self.pass.is_background() {
+            self.direct_pass = self.goes_on.then(|| self.pass.clone());
             self.pass = self.kswapd_pass.take().unwrap_or_else(|| self.pass.clone());
+        }
+    }
+
+    /// A direct reclaimer resumes its suspended pass.
+    pub(super) fn resume_direct(&mut self) {
+        if let Some(direct) = self.direct_pass.take() {
+            self.kswapd_pass = Some(std::mem::replace(&mut self.pass, direct));
         }
     }
 

@@ -202,8 +202,34 @@ fn a_direct_reclaimer_of_6_12_finishes_its_pass() {
     let mut linux = Plain::new("active-inactive:kernel=6.12", 300, 80);
     linux.faults(&(0..80).map(|n| 3 * n + 2).collect::<Vec<u32>>());
     linux.begin_reclaim(Reclaimer::Direct(FreePages { free: 0, high: 8 }));
-    let evicted = std::iter::from_fn(|| Some(linux.reclaim_once()).filter(|pages| *pages > 0)).sum::<usize>();
+    let mut evicted = 0;
+    loop {
+        let pages = linux.reclaim_once();
+        evicted += pages;
+        if pages == 0 && !linux.goes_on() {
+            break;
+        }
+    }
     assert_eq!((evicted, linux.scanned()), (62, 78 + 64));
+}
+
+#[test]
+fn a_reclaimer_of_6_12_pauses_after_a_batch_in_vain() {
+    // A hundred file pages, used once. Priorities 6 to 2 spare 1, 3, 6, 12 and 25 of them: 47 pages,
+    // which are more than a batch. Meanwhile a direct reclaimer begins: from priority 6 on it spares
+    // 1, 3, 6, 12 and 25 more. Each goes on with its own pass: kswapd spares 6 at priority 1 and
+    // then evicts, where the direct reclaimer evicts at once.
+    let mut linux = Plain::new("active-inactive:kernel=6.12", 600, 200);
+    linux.faults(&(0..100).map(|n| 3 * n + 2).collect::<Vec<u32>>());
+    let free = FreePages { free: 0, high: 10 };
+    let mut steps = Vec::new();
+    for by in [Reclaimer::Kswapd(free), Reclaimer::Direct(free), Reclaimer::KswapdAgain, Reclaimer::DirectAgain] {
+        let before = linux.scanned();
+        linux.begin_reclaim(by);
+        let pages = linux.reclaim_once();
+        steps.push((pages, linux.scanned() - before, linux.goes_on()));
+    }
+    assert_eq!(steps, [(0, 47, true), (0, 47, true), (1, 7, false), (1, 1, false)]);
 }
 
 #[test]
@@ -277,6 +303,7 @@ fn background_reclaim_of_6_12_turns_to_anonymous_pages_after_a_round_in_vain() {
     // From priority 6 on the first round is in cache trim mode and scans nothing. The second one
     // scans 1, 2, 5, 10 and 20 anonymous pages and spares them once. The third one is as the first.
     // In the fourth the last two pages are spared and the first one is evicted, by the 41st scan.
+    // Between the second and the third it pauses, after more than a batch of scans.
     // So many pages are free that file pages are not tiny.
     let mut linux = Plain::new("active-inactive:kernel=6.12,swappiness=200", 300, 104);
     let (anonymous, file): (Vec<u32>, Vec<u32>) = ((0..40).map(|n| 3 * n).collect(), (0..64).map(|n| 3 * n + 2).collect());
@@ -284,6 +311,7 @@ fn background_reclaim_of_6_12_turns_to_anonymous_pages_after_a_round_in_vain() {
     linux.flush_statistics();
     file.iter().for_each(|page| linux.forget(*page));
     linux.begin_reclaim(Reclaimer::Kswapd(FreePages { free: 65, high: 64 }));
+    assert_eq!((linux.reclaim_once(), linux.scanned(), linux.goes_on()), (0, 38, true));
     assert_eq!((linux.reclaim_once(), linux.scanned()), (1, 41));
     assert_eq!(linux.resident(), &anonymous[1..]);
 }

@@ -144,10 +144,11 @@ impl Background<'_> {
         self.eviction.frames.policy.begin_reclaim(Reclaimer::KswapdAgain);
         let before_ns = self.eviction.counts.background_ns;
         let checks = self.kswapd.ends_pass(self.eviction.frames.policy.passes());
-        let freed = if !checks || short(&self.eviction) { self.eviction.reclaim(false) } else { 0 };
+        let works = !checks || short(&self.eviction);
+        let freed = if works { self.eviction.reclaim(false) } else { 0 };
         let own_ns = self.kswapd.add_work(self.eviction.counts.background_ns - before_ns);
         self.eviction.counts.background_ns = before_ns + own_ns;
-        if freed == 0 {
+        if freed == 0 && !(works && self.eviction.frames.policy.goes_on()) {
             self.kswapd.sleep(short(&self.eviction));
         }
     }

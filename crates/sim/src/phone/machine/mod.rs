@@ -219,7 +219,12 @@ impl Machine {
         while self.free() <= self.frames.marks.min && self.failed.is_none() {
             let (before_ns, free, high) = (self.clock.waited_ns(), self.free(), self.frames.marks.high);
             self.frames.policy.begin_reclaim(Reclaimer::Direct(FreePages { free, high }));
-            let won = self.eviction().reclaim(true);
+            let mut won = self.eviction().reclaim(true);
+            while self.frames.policy.goes_on() {
+                self.catch_up();
+                self.frames.policy.begin_reclaim(Reclaimer::DirectAgain);
+                won += self.eviction().reclaim(true);
+            }
             self.reap();
             let writing = self.clock.write_back.is_writing();
             if won == 0 && writing {
