@@ -197,7 +197,12 @@ def experiment_of(
     machine = {
         "dram": f"{drawn.dram // MIB}MiB",
         "firmware": f"{round(facts.reserved(drawn.dram) / 1024)}KiB",
-        "kernel": {"swappiness": drawn.swappiness, "page_cluster": 0, "max_request": REQUEST, "policy": "mglru" if mglru else f"active-inactive:kernel={rules}"}
+        "kernel": {
+            "swappiness": drawn.swappiness,
+            "page_cluster": 0,
+            "max_request": REQUEST,
+            "policy": "mglru" if mglru else f"active-inactive:kernel={rules}",
+        }
         | (prices.of_kernel() if prices else {}),
         "devices": {"flash": FLASH, "nvm": NVM} | ({"processor": prices.spec()} if prices else {}),
     } | ({"kernel_reserved": f"{round(own.used_bytes / 1024)}KiB"} if own else {})

@@ -1,5 +1,5 @@
-"""`swaplab exec` on a program whose threads allocate at the same time, also while one of them starts
-the pager thread.
+"""`swaplab exec` on a program whose threads allocate at the same time, also while one of them
+starts the pager thread.
 """
 
 from __future__ import annotations

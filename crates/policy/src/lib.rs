@@ -125,10 +125,10 @@ pub trait Policy: Send {
     /// and adapt here.
     fn miss(&mut self, _page: PageId, _op: Op, _pages: &PageView) {}
 
-    /// Whether a fault on `page`, which is not in memory, brings back a page of the working set: one
-    /// that was active before its eviction and has not been away for long (`PageWorkingset`). The
-    /// wait for such a page is a memory stall. For a policy that keeps no history of refaults it is
-    /// every page.
+    /// Whether a fault on `page`, which is not in memory, brings back a page of the working set:
+    /// one that was active before its eviction and has not been away for long (`PageWorkingset`).
+    /// The wait for such a page is a memory stall. For a policy that keeps no history of refaults
+    /// it is every page.
     fn is_of_working_set(&self, _page: PageId, _pages: &PageView) -> bool {
         true
     }

@@ -1,6 +1,6 @@
-//! The malloc family: mimalloc, which takes its memory by the interposed `mmap`. The pager's own heap
-//! serves the program until the library has started, and while the pager thread starts it serves that
-//! thread and the one that starts it.
+//! The malloc family: mimalloc, which takes its memory by the interposed `mmap`. The pager's own
+//! heap serves the program until the library has started; while the pager thread starts, it serves
+//! that thread and the one that starts it.
 
 use crate::own::OWN;
 use crate::state::uses_program_heap;
@@ -85,8 +85,8 @@ pub unsafe extern "C" fn realloc(pointer: *mut c_void, size: size_t) -> *mut c_v
         return std::ptr::null_mut();
     }
     if OWN.holds(pointer.cast()) {
-        // SAFETY: moves the block, to mimalloc if it serves this thread; both blocks have at least the copied
-        // size.
+        // SAFETY: moves the block, to mimalloc if it serves this thread; both blocks have at least
+        // the copied size.
         unsafe {
             let moved = malloc(size);
             if !moved.is_null() {

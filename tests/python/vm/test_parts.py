@@ -142,7 +142,9 @@ def test_an_app_file_of_another_program_is_refused(text: str, complaint: str, tm
 
 def test_prices_are_those_of_the_device() -> None:
     reserved = driver.ReservedMemory(256 * MIB, 64 * MIB, 32 * MIB)
-    once, twice = (dict(word.split("=") for word in driver.options(reserved, Devices(), gips, False, 1, None).split()) for gips in (1.0, 2.0))
+    words = [driver.options(reserved, Devices(), gips, False, 1, request).split() for gips, request in ((1.0, None), (2.0, 128))]
+    once, twice = (dict(word.split("=") for word in words_of) for words_of in words)
+    assert "flash_merge_kib" not in once and twice["flash_merge_kib"] == "128"
     depth, read, read_transfer, _, _ = device_service("ufs-3.1")
     assert once["flash_channels"] == str(depth) and once["flash_read_latency_ns"] == str(read)
     assert int(once["flash_read_kib_s"]) == pytest.approx(4e9 / read_transfer, rel=1e-3)

@@ -92,8 +92,8 @@ pub struct ActiveInactivePolicy {
     age: u32,
     balance: ScanBalance,
     pass: ScanPass,
-    /// The suspended pass of background reclaim, while a direct reclaimer runs, and that of a direct
-    /// reclaimer which goes on after background reclaim.
+    /// The suspended pass of background reclaim, while a direct reclaimer runs, and that of a
+    /// direct reclaimer which goes on after background reclaim.
     kswapd_pass: Option<ScanPass>,
     direct_pass: Option<ScanPass>,
     rules: Rules,

@@ -26,8 +26,8 @@ pub enum Reclaimer {
     Kswapd(FreePages),
     /// Direct reclaim, by an allocation that found no free page.
     Direct(FreePages),
-    /// Background reclaim that resumes after a direct reclaimer, and a direct reclaimer that resumes
-    /// after background reclaim.
+    /// Background reclaim that resumes after a direct reclaimer, and a direct reclaimer that
+    /// resumes after background reclaim.
     KswapdAgain,
     DirectAgain,
     /// A control group at its limit.

@@ -71,7 +71,8 @@ impl Plain {
         !resident
     }
 
-    /// Whether a fault on `page`, which is not in memory, would bring back a page of the working set.
+    /// Whether a fault on `page`, which is not in memory, would bring back a page of the working
+    /// set.
     pub fn is_of_working_set(&self, page: PageId) -> bool {
         self.policy.as_dyn().is_of_working_set(page, &self.pages)
     }

@@ -39,8 +39,8 @@ fn a_refault_within_the_working_set_enters_active() {
     }
 }
 
-/// 6 was never active. 3 was: the refault of 6 deactivates it, and 18 evicts it. The eviction of 15 by
-/// 21 makes its refault distance 2, and one page, 6, is active. Without the refault distance the
+/// 6 was never active. 3 was: the refault of 6 deactivates it, and 18 evicts it. The eviction of 15
+/// by 21 makes its refault distance 2, and one page, 6, is active. Without the refault distance the
 /// policy knows no working set, and every page counts.
 #[test]
 fn a_page_that_was_active_and_comes_back_soon_is_of_the_working_set() {
@@ -215,10 +215,10 @@ fn a_direct_reclaimer_of_6_12_finishes_its_pass() {
 
 #[test]
 fn a_reclaimer_of_6_12_pauses_after_a_batch_in_vain() {
-    // A hundred file pages, used once. Priorities 6 to 2 spare 1, 3, 6, 12 and 25 of them: 47 pages,
-    // which are more than a batch. Meanwhile a direct reclaimer begins: from priority 6 on it spares
-    // 1, 3, 6, 12 and 25 more. Each goes on with its own pass: kswapd spares 6 at priority 1 and
-    // then evicts, where the direct reclaimer evicts at once.
+    // A hundred file pages, used once. Priorities 6 to 2 spare 1, 3, 6, 12 and 25 of them: 47
+    // pages, which are more than a batch. Meanwhile a direct reclaimer begins: from priority 6 on
+    // it spares 1, 3, 6, 12 and 25 more. Each goes on with its own pass: kswapd spares 6 at
+    // priority 1 and then evicts, where the direct reclaimer evicts at once.
     let mut linux = Plain::new("active-inactive:kernel=6.12", 600, 200);
     linux.faults(&(0..100).map(|n| 3 * n + 2).collect::<Vec<u32>>());
     let free = FreePages { free: 0, high: 10 };

@@ -24,8 +24,8 @@ fn reclaim_takes_from_the_oldest_generation_what_was_not_used_since() {
     assert_eq!(gauge(&mglru, "walks"), 3.0);
 }
 
-/// 0 was evicted from the generation that is still the oldest one. Two agings later it is no longer,
-/// and page 27 was never in memory.
+/// 0 was evicted from the generation that is still the oldest one. Two agings later it is no
+/// longer, and page 27 was never in memory.
 #[test]
 fn a_page_of_the_oldest_generation_that_comes_back_is_of_the_working_set() {
     let mut mglru = Plain::new("mglru", 30, 3);

@@ -32,8 +32,8 @@ impl Background<'_> {
     }
 
     /// Let kswapd catch up with the time that has passed since the last call: first that in which
-    /// the running task waited, then that in which it ran. Where kswapd reclaimed while the task had
-    /// a memory stall, that is one stall.
+    /// the running task waited, then that in which it ran. Where kswapd reclaimed while the task
+    /// had a memory stall, that is one stall.
     pub fn catch_up(&mut self, elapsed: Elapsed) {
         let from_ns = self.eviction.clock.now() - elapsed.waiting_ns - elapsed.running_ns;
         let before_ns = self.eviction.clock.memory_ns;

@@ -4,8 +4,8 @@
 //! Source: AOSP system/memory/lmkd, lmkd.cpp: memory stalls wake the daemon (pressure stall
 //! information), and then it polls. Linux 3.4, drivers/staging/android/lowmemorykiller.c: a
 //! shrinker, which reclaim calls. Linux kernel/sched/psi.c: memory stalls are those of tasks that
-//! reclaim, or wait for write-back or for a page of the working set (`PageWorkingset`), and the time
-//! for which kswapd reclaims.
+//! reclaim, or wait for write-back or for a page of the working set (`PageWorkingset`), and the
+//! time for which kswapd reclaims.
 //! While a victim has not ended, the killer waits: the driver for HZ
 //! (`lowmem_deathpending_timeout`), lmkd for `kill_timeout_ms`.
 //! Deviations: it checks only when a frame is needed and a check is due, not in between; a killer

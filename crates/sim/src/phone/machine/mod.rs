@@ -220,6 +220,7 @@ impl Machine {
             let (before_ns, free, high) = (self.clock.waited_ns(), self.free(), self.frames.marks.high);
             self.frames.policy.begin_reclaim(Reclaimer::Direct(FreePages { free, high }));
             let mut won = self.eviction().reclaim(true);
+            // It has scanned in vain so far: kswapd gets its turns meanwhile.
             while self.frames.policy.goes_on() {
                 self.catch_up();
                 self.frames.policy.begin_reclaim(Reclaimer::DirectAgain);

@@ -92,8 +92,8 @@ fn a_written_page_keeps_its_frame_until_a_scan_finds_it() {
     phone.clock.pause(6 * WRITE_NS);
     phone.reap();
     assert_eq!((phone.free(), phone.frames.in_use.taken_back), (0, 4));
-    // kswapd had found pages under write-back alone and sleeps. The direct reclaimer's pass frees all
-    // four without another write.
+    // kswapd had found pages under write-back alone and sleeps. The direct reclaimer's pass frees
+    // all four without another write.
     phone.touch(7, Op::Write);
     assert_eq!((phone.frames.in_use.taken_back, phone.counts.reclaimed_direct, phone.counts.reclaimed_background), (0, 5, 0));
     assert_eq!(phone.clock.write_back.bytes(Medium::Flash), written);
