@@ -34,8 +34,6 @@ SHIFT = "1s"
 LAUNCHES = 13
 #: The least memory of a guest in MiB.
 LEAST = 192
-#: The largest request of the guest's flash (`flash_merge_kib` of its driver).
-REQUEST = "512KiB"
 SCHEMES = ("zram:size={size}MiB", "flash:size={size}MiB", "nvm-copy:size={size}MiB")
 KILLERS = ("lmkd", "off", "minfree:minfree_kb=[4096],adj=[900]")
 
@@ -200,7 +198,6 @@ def experiment_of(
         "kernel": {
             "swappiness": drawn.swappiness,
             "page_cluster": 0,
-            "max_request": REQUEST,
             "policy": "mglru" if mglru else f"active-inactive:kernel={rules}",
         }
         | (prices.of_kernel() if prices else {}),

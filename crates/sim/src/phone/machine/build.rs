@@ -48,7 +48,7 @@ pub fn build(phone: &Phone, design: &Design, apps: Apps, shared: Vec<String>, se
     Ok(Machine {
         clock: StallClock::new(WriteBack::new(phone.io_order, pages), &phone.prices),
         prefetch: Prefetch::new(count, Hotness::new(design.gate.wants_hotness(), pages)),
-        files: FileReads::new(pages, phone.read_ahead_pages),
+        files: FileReads::new(pages, phone.read_ahead_pages, phone.reads_ahead),
         rules: Rules {
             gate: design.gate.clone(),
             proactive: design.proactive,

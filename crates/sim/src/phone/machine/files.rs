@@ -1,12 +1,19 @@
 //! Reads of file-backed pages, from flash or from an NVM cache of the swap scheme, and writes to
 //! files.
+//!
+//! Source of readahead: Linux mm/filemap.c, `do_sync_mmap_readahead` and `do_async_mmap_readahead`;
+//! mm/readahead.c, `page_cache_async_ra`. A fault reads a window. The use of its last quarter starts
+//! the read of the next window, and from then on the first use of each window that of the next one.
+//! Deviations: windows are aligned; without `reads_ahead` a task waits for each window from its
+//! first use on; pages that are read ahead have no frame before they are used.
 
 use crate::ledger::{Charge, Ledger, Prices};
 use crate::replay::SwapSide;
+use std::collections::HashMap;
 use std::ops::Range;
 use swaplab_policy::PageView;
 use swaplab_swap::{Medium, Step, Transfer, Transfers, Work};
-use swaplab_vocab::{PageId, PAGE_SIZE};
+use swaplab_vocab::{AppId, PageId, PAGE_SIZE};
 
 pub struct FileReads {
     pub ledger: Ledger,
@@ -18,12 +25,44 @@ pub struct FileReads {
     /// By page, whether it has been in memory before.
     seen: Vec<bool>,
     read_ahead: u32,
+    /// By owner of a file: the last window that was read; `None` if nothing is read ahead.
+    last: Option<HashMap<AppId, LastWindow>>,
+}
+
+/// The last window that was read of a file.
+#[derive(Clone, Copy)]
+struct LastWindow {
+    /// The page after it.
+    end: PageId,
+    /// The time of its first use.
+    used_ns: u64,
+    /// Whether it followed the window before it, so that its first use started the next read.
+    follows: bool,
 }
 
 impl FileReads {
-    pub fn new(pages: usize, read_ahead: u32) -> FileReads {
+    pub fn new(pages: usize, read_ahead: u32, reads_ahead: bool) -> FileReads {
         let (charged, out) = (Charge::default(), Transfers::default());
-        FileReads { ledger: Ledger::default(), charged, out, window: Vec::new(), seen: vec![false; pages], read_ahead }
+        let last = reads_ahead.then(HashMap::new);
+        FileReads { ledger: Ledger::default(), charged, out, window: Vec::new(), seen: vec![false; pages], read_ahead, last }
+    }
+
+    /// The time for which the window of `page` has been read already, if the file of `owner` is used
+    /// in order.
+    pub fn ahead_ns(&self, owner: AppId, page: PageId, now_ns: u64) -> u64 {
+        match self.last.as_ref().and_then(|last| last.get(&owner)) {
+            Some(last) if last.end == page && last.follows => now_ns - last.used_ns,
+            Some(last) if last.end == page => (now_ns - last.used_ns) / 4,
+            _ => 0,
+        }
+    }
+
+    /// Note that the window of `page` is used from `now_ns` on.
+    pub fn note_use(&mut self, owner: AppId, page: PageId, file: &Range<PageId>, now_ns: u64) {
+        let Some(last) = &mut self.last else { return };
+        let end = page - (page - file.start) % self.read_ahead + self.read_ahead;
+        let follows = last.get(&owner).is_some_and(|last| last.end == page);
+        last.insert(owner, LastWindow { end, used_ns: now_ns, follows });
     }
 
     /// The pages of the aligned readahead window around `page` that belong to the same `file` and

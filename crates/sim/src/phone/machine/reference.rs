@@ -175,9 +175,13 @@ impl Machine {
 
     fn file_fault(&mut self, page: PageId, op: Op) {
         let owner = self.apps.layout.owners[page as usize];
-        let window = self.files.window(page, &self.apps.layout.of(owner).file, &self.frames.pages);
+        let file = self.apps.layout.of(owner).file.clone();
+        let window = self.files.window(page, &file, &self.frames.pages);
         self.files.read(&window, &mut self.swap.side, &self.prices);
+        let before_ns = self.prefetch.reads.hide(self.files.ahead_ns(owner, page, self.clock.now()));
         self.wait(Origin::File, self.files.was_in_memory(page) && self.is_of_working_set(page), 1);
+        self.prefetch.reads.show(before_ns);
+        self.files.note_use(owner, page, &file, self.clock.now());
         let again = window.iter().filter(|read| self.files.was_in_memory(**read)).count() as u64;
         let fault_cpu_ns = again * self.rules.page_work.file_in_ns;
         self.clock.stall_in_fault(fault_cpu_ns);

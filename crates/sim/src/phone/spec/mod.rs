@@ -31,6 +31,8 @@ impl Spec {
         let first_seed = experiment.run.seed;
         let seeds: Vec<u64> = (first_seed..first_seed + experiment.seeds(World::Phone)).collect();
         let mut phone = Phone::of(&experiment.machine)?;
+        let is_guest = matches!(experiment.workload.apps, Some(Apps::Programs(_))) && models_guest(experiment, phone.dram_bytes)?;
+        let experiment = &if is_guest { programs::on_guest_devices(experiment) } else { experiment.clone() };
         let mut designs = experiment.design.iter().map(|design| Design::of(experiment, design, &phone)).collect::<Result<Vec<_>>>()?;
         let (models, sequences) = match &experiment.workload.apps {
             Some(Apps::Programs(list)) => {
@@ -39,7 +41,7 @@ impl Spec {
                     return Err(BadInput::new("workload.launches", "no table", "launches = { order = .., rounds = .. } of the programs"));
                 };
                 let sequences = Sequences::from_table(table, &programs.names, seeds.len())?;
-                if models_guest(experiment, phone.dram_bytes)? {
+                if is_guest {
                     programs::in_guest(&mut phone, experiment.run.vm.cpus);
                 } else {
                     designs.iter_mut().for_each(|design| design.killer = programs::watch_group(&design.killer, &design.swap, &phone));

@@ -32,6 +32,9 @@ pub struct Phone {
     pub pool_in_dram: bool,
     /// Size in pages of the aligned window that a fault on a file-backed page reads.
     pub read_ahead_pages: u32,
+    /// Whether the next window of a file that is used in order is read while the task uses the
+    /// present one.
+    pub reads_ahead: bool,
     /// Number of processors. If it is 1, kswapd and the running task share it.
     pub cores: u64,
     pub kswapd_core: KswapdCore,
@@ -215,6 +218,7 @@ impl Phone {
             extra_free_frames: (machine.kernel.extra_free.bytes() / page_bytes) as usize,
             pool_in_dram: machine.pool_in_dram,
             read_ahead_pages: (read_ahead / page_bytes).max(1) as u32,
+            reads_ahead: false,
             cores: machine.cores,
             kswapd_core: machine.kernel.kswapd_core,
             little_speed: machine.kernel.little_speed,

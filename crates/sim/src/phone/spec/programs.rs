@@ -11,7 +11,7 @@ use super::phone::Phone;
 use std::collections::BTreeMap;
 use swaplab_apps::Killer;
 use swaplab_experiment::apps::{AppModels, AppSize};
-use swaplab_experiment::{Mib, Milliseconds, Setting, Size, Span, Use};
+use swaplab_experiment::{Experiment, Mib, Milliseconds, Setting, Size, Span, Use};
 use swaplab_swap::SchemeSpec;
 use swaplab_vocab::{unknown_key, BadInput, Result};
 
@@ -24,6 +24,9 @@ const SHARED_FILES: Mib = Mib(0.3);
 const CHARGED_MIB: f64 = 0.65;
 /// The limit of cached apps if none is set.
 const NO_LIMIT: u64 = 1000;
+
+/// The largest request of a guest's flash: `flash_merge_kib` of kernel/driver/flash.c.
+const GUEST_REQUEST: &str = "512KiB";
 
 /// Defaults of `phone-app`, which are those of its app file.
 const DEFAULTS: [(&str, &str); 7] = [
@@ -115,13 +118,20 @@ pub fn in_group(phone: &mut Phone, apps: usize) {
     phone.limits.cached = phone.limits.cached.min(NO_LIMIT);
 }
 
-/// Change `phone` to a guest of the world `vm`, which has watermarks, and compressed pages in its
-/// frames. `machine.kernel_reserved` is the memory that the guest's kernel and processes use
+/// Change `phone` to a guest of the world `vm`, which has watermarks, compressed pages in its
+/// frames, and files that are read ahead. `machine.kernel_reserved` is the memory that the guest's kernel and processes use
 /// besides the apps' pages, `machine.firmware` the memory that the kernel never gets.
 pub fn in_guest(phone: &mut Phone, cpus: u64) {
-    phone.cores = cpus;
+    (phone.cores, phone.reads_ahead) = (cpus, true);
     phone.pool_in_dram = true;
     phone.limits.cached = phone.limits.cached.min(NO_LIMIT);
+}
+
+/// The experiment with the largest request of a guest's flash, if it gives none.
+pub fn on_guest_devices(experiment: &Experiment) -> Experiment {
+    let mut changed = experiment.clone();
+    changed.machine.kernel.max_request.get_or_insert_with(|| Size::parse(GUEST_REQUEST).expect("a size"));
+    changed
 }
 
 /// The machine's low watermark in frames, not rounded.
@@ -221,6 +231,11 @@ mod tests {
         let guest = spec(text);
         assert_eq!((guest.phone.frames, guest.phone.kernel_frames, guest.phone.pool_in_dram), (61_440, 5_120, true));
         assert_eq!(guest.designs[0].killer.low_memory_kb(), 0, "a guest has watermarks");
+        assert!(guest.phone.reads_ahead);
+        let requests = |text: &str| on_guest_devices(&Experiment::parse("e.toml", text, &[]).unwrap()).machine.kernel.max_request;
+        assert_eq!(requests(text), Some(Size::parse("512KiB").unwrap()));
+        let given = text.replace("[[design]]", "kernel = { max_request = '8KiB' }\n[[design]]");
+        assert_eq!(requests(&given), Some(Size::parse("8KiB").unwrap()));
         // With a control group in the experiment the phone models a group.
         for group in ["on = ['phone', 'vm']\nvm = { limit = 'group' }", "on = ['phone', 'kernel', 'vm']"] {
             assert!(!spec(&text.replace("on = ['phone', 'vm']", group)).phone.pool_in_dram);

@@ -11,7 +11,7 @@ use crate::phone::user::layout::{AppPages, Layout, NO_PAGES};
 use std::sync::Arc;
 use swaplab_experiment::{Devices, IoOrder};
 use swaplab_swap::Medium;
-use swaplab_vocab::{Class, Op};
+use swaplab_vocab::{Class, Op, PageId};
 
 /// What eMMC 4.41 takes to write a page: 88,615 ns of its bus and 100,000 ns of its array.
 const WRITE_NS: u64 = 188_615;
@@ -86,6 +86,41 @@ fn a_use_of_a_mapped_page_reads_its_lines() {
         assert_eq!(phone.clock.take_stalls().direct_read_ns, 0);
         check(&phone).unwrap();
     }
+}
+
+/// A file of four windows of two pages, which is used in order. The second window has been read for
+/// the last quarter of the 40 us between the first uses of both, the third one for all of the time,
+/// whether that is less than its read takes or more. After a use out of order, and for a phone
+/// that does not read ahead, the task waits for the whole read.
+#[test]
+fn a_file_that_is_used_in_order_is_read_ahead() {
+    let app = AppPages { anon: 8..8, hot_end: 8, warm_end: 8, file: 0..8, file_hot_end: 8, ..NO_PAGES };
+    let system = AppPages { anon: 8..8, hot_end: 8, warm_end: 8, file: 8..8, file_hot_end: 8, ..NO_PAGES };
+    let waits = |reads_ahead: bool, uses: [(u64, PageId); 4]| {
+        let layout = Layout {
+            apps: vec![app.clone()],
+            page_bytes: 4096,
+            system: system.clone(),
+            shared: Vec::new(),
+            owners: vec![0; 8],
+            classes: vec![Class::File; 8],
+        };
+        let mut phone = with_layout(&design("s", "zram", "none"), &[], layout, &|phone, _| {
+            (phone.frames, phone.read_ahead_pages, phone.reads_ahead) = (16, 2, reads_ahead);
+        });
+        phone.apps.launcher.launch(0);
+        uses.map(|(work_ns, page)| {
+            phone.clock.work(work_ns);
+            phone.touch(page, Op::Read);
+            phone.clock.take_stalls().file_read_ns
+        })
+    };
+    let in_order = [(0, 0), (40_000, 2), (30_000, 4), (10_000_000, 6)];
+    let [read_ns, second, third, fourth] = waits(true, in_order);
+    assert!(read_ns > 40_000);
+    assert_eq!([second, third, fourth], [read_ns - 10_000, read_ns - 30_000, 0]);
+    assert_eq!(waits(true, [(0, 0), (40_000, 4), (40_000, 2), (40_000, 6)]), [read_ns; 4]);
+    assert_eq!(waits(false, in_order), [read_ns; 4]);
 }
 
 /// Pages 0 to 3 are a file's, 4 to 7 anonymous; four frames, two pages of NVM that admit all. First
