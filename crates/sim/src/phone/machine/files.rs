@@ -2,8 +2,9 @@
 //! files.
 //!
 //! Source of readahead: Linux mm/filemap.c, `do_sync_mmap_readahead` and `do_async_mmap_readahead`;
-//! mm/readahead.c, `page_cache_async_ra`. A fault reads a window. The use of its last quarter starts
-//! the read of the next window, and from then on the first use of each window that of the next one.
+//! mm/readahead.c, `page_cache_async_ra`. A fault reads a window. The use of its last quarter
+//! starts the read of the next window, and from then on the first use of each window that of the
+//! next one.
 //! Deviations: windows are aligned; without `reads_ahead` a task waits for each window from its
 //! first use on; pages that are read ahead have no frame before they are used.
 
@@ -47,8 +48,8 @@ impl FileReads {
         FileReads { ledger: Ledger::default(), charged, out, window: Vec::new(), seen: vec![false; pages], read_ahead, last }
     }
 
-    /// The time for which the window of `page` has been read already, if the file of `owner` is used
-    /// in order.
+    /// The time for which the window of `page` has been read already, if the file of `owner` is
+    /// used in order.
     pub fn ahead_ns(&self, owner: AppId, page: PageId, now_ns: u64) -> u64 {
         match self.last.as_ref().and_then(|last| last.get(&owner)) {
             Some(last) if last.end == page && last.follows => now_ns - last.used_ns,

@@ -119,8 +119,9 @@ pub fn in_group(phone: &mut Phone, apps: usize) {
 }
 
 /// Change `phone` to a guest of the world `vm`, which has watermarks, compressed pages in its
-/// frames, and files that are read ahead. `machine.kernel_reserved` is the memory that the guest's kernel and processes use
-/// besides the apps' pages, `machine.firmware` the memory that the kernel never gets.
+/// frames, and files that are read ahead. `machine.kernel_reserved` is the memory that the guest's
+/// kernel and processes use besides the apps' pages, `machine.firmware` the memory that the kernel
+/// never gets.
 pub fn in_guest(phone: &mut Phone, cpus: u64) {
     (phone.cores, phone.reads_ahead) = (cpus, true);
     phone.pool_in_dram = true;
