@@ -324,12 +324,6 @@ impl<'a> PhoneRun<'a> {
             false => self.machine.clock.pause(ns),
         }
     }
-
-    /// An upper bound of the references that a start of `app` or its use in the foreground makes.
-    fn references(&self, app: &AppPages, mapped: &[AppPages]) -> usize {
-        let of = |pages: &AppPages| pages.file.len() + pages.anon.len();
-        of(self.machine.apps.layout.of(SYSTEM)) + of(app) + mapped.iter().map(of).sum::<usize>()
-    }
 }
 
 /// Run `sequence` with one design and seed. Returns the machine at the end, and the time in ns from

@@ -1,5 +1,9 @@
 //! The time between the references of the running task.
 
+use super::PhoneRun;
+use crate::phone::user::layout::AppPages;
+use crate::phone::user::owner::SYSTEM;
+
 /// The time between the references of the running task.
 #[derive(Clone, Copy, Default)]
 pub struct Pace {
@@ -13,5 +17,13 @@ impl Pace {
     /// Spread `ns` over `references` references.
     pub fn over(ns: u64, references: usize, works: bool) -> Pace {
         Pace { works, step_ns: ns / references.max(1) as u64, left_ns: ns }
+    }
+}
+
+impl PhoneRun<'_> {
+    /// An upper bound of the references that a start of `app` or its use in the foreground makes.
+    pub(super) fn references(&self, app: &AppPages, mapped: &[AppPages]) -> usize {
+        let of = |pages: &AppPages| pages.file.len() + pages.anon.len();
+        of(self.machine.apps.layout.of(SYSTEM)) + of(app) + mapped.iter().map(of).sum::<usize>()
     }
 }
