@@ -16,7 +16,7 @@ use super::user::layout::{AppPages, Layout};
 use super::user::nature::Natures;
 use super::user::owner::SYSTEM;
 use super::user::plan::{Plan, Salt};
-use pace::Pace;
+use pace::{references, Pace};
 use std::sync::Arc;
 use swaplab_apps::{Launcher, Restarts, Start};
 use swaplab_experiment::Prepage;
@@ -152,7 +152,7 @@ impl<'a> PhoneRun<'a> {
         }
         let mapped = self.machine.apps.mapped_by(id);
         self.machine.prefetch.hotness.begin(app.anon.clone());
-        self.pace = Pace::over(cpu_ns, self.references(app, &mapped), true);
+        self.pace = Pace::over(cpu_ns, references(self.machine.apps.layout.of(SYSTEM), app, &mapped), true);
         self.start(app, &mapped, start);
         self.advance_time(u64::MAX);
         self.machine.catch_up();
@@ -183,7 +183,11 @@ impl<'a> PhoneRun<'a> {
     fn use_in_front(&mut self, launch: &Launch, app: &AppPages, start: Start, at_ns: u64) -> Stalls {
         let front_ns = (at_ns + launch.foreground_ns).saturating_sub(self.machine.clock.settled_ns);
         let allocations = self.take_allocations(launch.app, front_ns, true);
-        self.pace = Pace::over(front_ns, self.references(app, &[]) + self.heap_references(launch.app, allocations), false);
+        self.pace = Pace::over(
+            front_ns,
+            references(self.machine.apps.layout.of(SYSTEM), app, &[]) + self.heap_references(launch.app, allocations),
+            false,
+        );
         self.drawing = Drawing::begin(self.spec.phone.display, front_ns);
         self.refer_in_front(app, start);
         self.allocate(launch.app, allocations, true);

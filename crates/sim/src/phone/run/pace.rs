@@ -1,8 +1,6 @@
 //! The time between the references of the running task.
 
-use super::PhoneRun;
 use crate::phone::user::layout::AppPages;
-use crate::phone::user::owner::SYSTEM;
 
 /// The time between the references of the running task.
 #[derive(Clone, Copy, Default)]
@@ -20,10 +18,9 @@ impl Pace {
     }
 }
 
-impl PhoneRun<'_> {
-    /// An upper bound of the references that a start of `app` or its use in the foreground makes.
-    pub(super) fn references(&self, app: &AppPages, mapped: &[AppPages]) -> usize {
-        let of = |pages: &AppPages| pages.file.len() + pages.anon.len();
-        of(self.machine.apps.layout.of(SYSTEM)) + of(app) + mapped.iter().map(of).sum::<usize>()
-    }
+/// An upper bound of the references that a start of `app` or its use in the foreground makes. The
+/// app maps the ranges `mapped`.
+pub fn references(system: &AppPages, app: &AppPages, mapped: &[AppPages]) -> usize {
+    let of = |pages: &AppPages| pages.file.len() + pages.anon.len();
+    of(system) + of(app) + mapped.iter().map(of).sum::<usize>()
 }
