@@ -157,6 +157,7 @@ def test_names_with_markup_stay_text() -> None:
     assert "<script>alert" not in html and "&lt;script&gt;alert" in html and "<b>" not in html
 
 
+@pytest.mark.long
 @needs_chromium
 def test_hostile_names_run_nothing_in_a_browser(tmp_path: Path) -> None:
     """Hostile names of a trace, a design, an app and an experiment are shown as text, including

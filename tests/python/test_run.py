@@ -85,6 +85,7 @@ def test_sqlite_on_a_quarter_to_three_quarters(tmp_path, scheme):
     assert len(found[0]["processes"]) == 1 and found[0]["processes"][0]["state"] == 2
 
 
+@pytest.mark.long
 def test_node_and_a_compiler(tmp_path):
     assert all(document["swap_outs"] > 0 for document in same_at(tmp_path, [program("node"), "-e", NODE], (8, 24)))
     source = tmp_path / "large.c"

@@ -209,6 +209,7 @@ def test_the_results_of_a_run_folder_are_a_frame(experiment: Experiment) -> None
     assert frame["paging.faults"].dtype in (pl.Float64, pl.Int64)
 
 
+@pytest.mark.long
 def test_the_command(experiment: Experiment, tmp_path: Path) -> None:
     file, out = tmp_path / "sweep.toml", tmp_path / "out"
     change = ("--set", "run.replay.mapping=ignore")
