@@ -32,7 +32,8 @@ impl Spec {
         let seeds: Vec<u64> = (first_seed..first_seed + experiment.seeds(World::Phone)).collect();
         let mut phone = Phone::of(&experiment.machine)?;
         let is_guest = matches!(experiment.workload.apps, Some(Apps::Programs(_))) && models_guest(experiment, phone.dram_bytes)?;
-        let experiment = &if is_guest { programs::on_guest_devices(experiment) } else { experiment.clone() };
+        let guest = is_guest.then(|| programs::on_guest_devices(experiment));
+        let experiment = guest.as_ref().unwrap_or(experiment);
         let mut designs = experiment.design.iter().map(|design| Design::of(experiment, design, &phone)).collect::<Result<Vec<_>>>()?;
         let (models, sequences) = match &experiment.workload.apps {
             Some(Apps::Programs(list)) => {

@@ -5,12 +5,14 @@ use crate::phone::machine::Machine;
 use crate::phone::rows;
 use crate::phone::run::PhoneRun;
 use crate::phone::spec::{Sequence, Spec};
+use crate::phone::user::layout::{AppPages, Layout, NO_PAGES};
 use crate::phone::user::owner::SYSTEM;
+use std::ops::Range;
 use swaplab_experiment::apps::{AppModels, AppSize};
 use swaplab_experiment::document::Row;
 use swaplab_experiment::{Apps, Background, Design, Experiment, Mib, OneOrMany, Size};
 use swaplab_policy::bits;
-use swaplab_vocab::{AppId, PageId};
+use swaplab_vocab::{AppId, Class, PageId};
 
 pub fn only(spec: &str) -> OneOrMany<swaplab_vocab::Spec> {
     OneOrMany::One(spec.parse().unwrap())
@@ -86,6 +88,20 @@ impl Booted {
 
     pub fn sequence(&self) -> &Sequence {
         &self.0.sequences.each[0]
+    }
+}
+
+/// One app with eight hot pages: those below `files` are a file's, the others anonymous.
+pub fn one_app(files: PageId) -> Layout {
+    let pages =
+        |file, anon: Range<PageId>| AppPages { hot_end: 8, warm_end: 8, file_hot_end: files.max(anon.start), file, anon, ..NO_PAGES };
+    Layout {
+        apps: vec![pages(0..files, files..8)],
+        page_bytes: 4096,
+        system: pages(8..8, 8..8),
+        shared: Vec::new(),
+        owners: vec![0; 8],
+        classes: (0..8).map(|page| if page < files { Class::File } else { Class::Anonymous }).collect(),
     }
 }
 

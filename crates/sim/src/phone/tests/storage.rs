@@ -2,16 +2,15 @@
 //! NVM cache below files and swap.
 
 use super::by_hand::{start, with_launches, with_layout};
-use super::small::{check, design};
+use super::small::{check, design, one_app};
 use crate::ledger::Prices;
 use crate::phone::machine::senders::Sender;
 use crate::phone::machine::writes::FileWrites;
 use crate::phone::machine::Machine;
-use crate::phone::user::layout::{AppPages, Layout, NO_PAGES};
 use std::sync::Arc;
 use swaplab_experiment::{Devices, IoOrder};
 use swaplab_swap::Medium;
-use swaplab_vocab::{Class, Op, PageId};
+use swaplab_vocab::{Op, PageId};
 
 /// What eMMC 4.41 takes to write a page: 88,615 ns of its bus and 100,000 ns of its array.
 const WRITE_NS: u64 = 188_615;
@@ -94,18 +93,8 @@ fn a_use_of_a_mapped_page_reads_its_lines() {
 /// that does not read ahead, the task waits for the whole read.
 #[test]
 fn a_file_that_is_used_in_order_is_read_ahead() {
-    let app = AppPages { anon: 8..8, hot_end: 8, warm_end: 8, file: 0..8, file_hot_end: 8, ..NO_PAGES };
-    let system = AppPages { anon: 8..8, hot_end: 8, warm_end: 8, file: 8..8, file_hot_end: 8, ..NO_PAGES };
     let waits = |reads_ahead: bool, uses: [(u64, PageId); 4]| {
-        let layout = Layout {
-            apps: vec![app.clone()],
-            page_bytes: 4096,
-            system: system.clone(),
-            shared: Vec::new(),
-            owners: vec![0; 8],
-            classes: vec![Class::File; 8],
-        };
-        let mut phone = with_layout(&design("s", "zram", "none"), &[], layout, &|phone, _| {
+        let mut phone = with_layout(&design("s", "zram", "none"), &[], one_app(8), &|phone, _| {
             (phone.frames, phone.read_ahead_pages, phone.reads_ahead) = (16, 2, reads_ahead);
         });
         phone.apps.launcher.launch(0);
@@ -127,12 +116,8 @@ fn a_file_that_is_used_in_order_is_read_ahead() {
 /// in first out, in DRAM and in NVM.
 #[test]
 fn one_cache_is_below_files_and_swap() {
-    let app = AppPages { anon: 4..8, hot_end: 8, warm_end: 8, file: 0..4, file_hot_end: 4, ..NO_PAGES };
-    let system = AppPages { anon: 8..8, hot_end: 8, warm_end: 8, file: 8..8, file_hot_end: 8, ..NO_PAGES };
-    let classes = [[Class::File; 4], [Class::Anonymous; 4]].concat();
-    let layout = Layout { apps: vec![app], page_bytes: 4096, system, shared: Vec::new(), owners: vec![0; 8], classes };
     let cache = design("s", "nvm-cache:nvm=2p,size=8p,admission=always,replacement=fifo", "none");
-    let mut phone = with_layout(&cache, &[], layout, &|phone, _| (phone.frames, phone.read_ahead_pages) = (4, 1));
+    let mut phone = with_layout(&cache, &[], one_app(4), &|phone, _| (phone.frames, phone.read_ahead_pages) = (4, 1));
     phone.apps.launcher.launch(0);
     (0..4).for_each(|page| phone.touch(page, Op::Read));
     let flash_ns = phone.clock.take_stalls().file_read_ns;

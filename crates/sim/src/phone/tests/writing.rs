@@ -2,17 +2,16 @@
 //! processor time.
 
 use super::by_hand::{kills, places, start, with_launches, with_layout};
-use super::small::{check, design};
+use super::small::{check, design, one_app};
 use crate::ledger::Prices;
 use crate::phone::machine::record::Stalls;
 use crate::phone::machine::Machine;
 use crate::phone::spec::{PagePolicy, PageWork};
-use crate::phone::user::layout::{AppPages, Layout, NO_PAGES};
 use std::sync::Arc;
 use swaplab_apps::Killer;
 use swaplab_experiment::{Devices, IoOrder, KswapdCore};
 use swaplab_swap::Medium;
-use swaplab_vocab::{Class, Op};
+use swaplab_vocab::Op;
 
 /// Time of eMMC 4.41 to write a page: 88,615 ns of its bus and 100,000 ns of its array.
 const WRITE_NS: u64 = 188_615;
@@ -194,19 +193,8 @@ fn two_memory_stalls_at_one_time_count_once() {
 /// anonymous ones, 4 and 5, in four frames.
 #[test]
 fn pages_have_prices_of_their_own() {
-    let app = AppPages { anon: 4..8, hot_end: 8, warm_end: 8, file: 0..4, file_hot_end: 4, ..NO_PAGES };
-    let system = AppPages { anon: 8..8, hot_end: 8, warm_end: 8, file: 8..8, file_hot_end: 8, ..NO_PAGES };
-    let classes = [vec![Class::File; 4], vec![Class::Anonymous; 4]].concat();
     let stalls = |work: PageWork| {
-        let layout = Layout {
-            apps: vec![app.clone()],
-            page_bytes: 4096,
-            system: system.clone(),
-            shared: Vec::new(),
-            owners: vec![0; 8],
-            classes: classes.clone(),
-        };
-        let mut phone = with_layout(&design("s", "zram", "none"), &[], layout, &|phone, _| {
+        let mut phone = with_layout(&design("s", "zram", "none"), &[], one_app(4), &|phone, _| {
             (phone.pool_in_dram, phone.frames, phone.read_ahead_pages, phone.page_work) = (false, 4, 1, work);
         });
         phone.apps.launcher.launch(0);
