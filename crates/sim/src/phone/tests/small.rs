@@ -93,8 +93,7 @@ impl Booted {
 
 /// One app with eight hot pages: those below `files` are a file's, the others anonymous.
 pub fn one_app(files: PageId) -> Layout {
-    let pages =
-        |file, anon: Range<PageId>| AppPages { hot_end: 8, warm_end: 8, file_hot_end: files.max(anon.start), file, anon, ..NO_PAGES };
+    let pages = |file: Range<PageId>, anon| AppPages { hot_end: 8, warm_end: 8, file_hot_end: file.end, file, anon, ..NO_PAGES };
     Layout {
         apps: vec![pages(0..files, files..8)],
         page_bytes: 4096,
