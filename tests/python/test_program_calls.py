@@ -24,19 +24,6 @@ WAYS = {"library": [], "number": ["-DNUMBER"], "raw": ["-DRAW"]}
 #: `make test` calls functions of the C library and the kernel itself; `make soak` tries each way.
 SOAK = "SWAPLAB_SOAK_SECONDS" in os.environ
 TRIED = [("library", "nvm-direct"), ("raw", "nvm-direct")] + ([("library", "zram"), ("number", "nvm-direct")] if SOAK else [])
-#: System calls are dispatched, and SIGSYS is handled, where a library outside the range of the C
-#: library and the pager's holds the bytes of the instruction, which differs from run to run.
-ABORTED = pytest.mark.xfail(reason="an unhandled SIGSYS ends a program whose system calls are dispatched by SIGABRT")
-#: No fork handler of the pager runs: the child may have its lock, or zeros where pages were out.
-UNNOTICED = pytest.mark.xfail(reason="a fork that is not the C library's is not noticed", run=False)
-#: A child does not go on with the interception of its parent's system calls.
-ALONE = pytest.mark.xfail(reason="memory that a child discards by instruction reads as the store's content", strict=True)
-#: Known defects by case and way.
-KNOWN = {("unhandled", way): ABORTED for way in WAYS} | {
-    ("forked", "number"): UNNOTICED,
-    ("forked", "raw"): UNNOTICED,
-    ("apart", "raw"): ALONE,
-}
 
 
 @pytest.fixture(scope="session")
@@ -54,12 +41,7 @@ def calls(tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("case", "way", "scheme"),
-    [
-        pytest.param(case, way, scheme, marks=KNOWN.get((case, way), ()))
-        for case in CASES
-        for way, scheme in TRIED
-        if way == {"users": "library", "masks": "raw"}.get(case, way)
-    ],
+    [(case, way, scheme) for case in CASES for way, scheme in TRIED if way == {"users": "library", "masks": "raw"}.get(case, way)],
 )
 def test_a_call_does_what_it_does_natively(tmp_path, calls, case, way, scheme):
     if way == "raw" and os.uname().machine != "x86_64":

@@ -43,6 +43,12 @@ pub struct Pager {
 }
 
 impl Pager {
+    /// Let the C library keep what the pager thread needs of it, so that [`run`](Pager::run) calls
+    /// no `malloc`. Returns whether it does.
+    pub fn keep_a_stack() -> bool {
+        crate::spawn::Thread::keep_a_stack()
+    }
+
     /// Lock the managed memory, for a thread of the program. The caller must not write to managed
     /// memory while it holds the lock.
     pub fn lock_world(&self) -> WorldGuard<'_> {

@@ -51,6 +51,13 @@ impl Thread {
         Err(io::Error::from_raw_os_error(error))
     }
 
+    /// Start a thread that ends at once. The C library keeps its stack and its thread-local storage
+    /// for the next thread of this kind, which then starts without an allocation. Returns whether
+    /// it ran.
+    pub fn keep_a_stack() -> bool {
+        Thread::spawn(c"swaplab-pager", || ()).map(Thread::join).is_ok()
+    }
+
     /// Wait for the end of the thread.
     pub fn join(self) {
         // SAFETY: a thread is joined once, as this consumes it.

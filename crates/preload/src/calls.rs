@@ -3,7 +3,7 @@
 use crate::exec::execve;
 use crate::locks::*;
 use crate::maps::*;
-use crate::{pins, raw};
+use crate::{fork_calls, pins, raw};
 use libc::c_long;
 
 /// Perform a system call of the program by the interposed function of its name, if it changes
@@ -47,5 +47,12 @@ pub unsafe fn managed_call(number: c_long, a: [usize; 6]) -> Option<isize> {
 #[no_mangle]
 pub unsafe extern "C" fn syscall(number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> c_long {
     // SAFETY: guaranteed by the caller.
-    unsafe { managed_call(number, [a, b, c, d, e, f]).unwrap_or_else(|| raw::call(number, &[a, b, c, d, e, f])) as c_long }
+    unsafe {
+        let all = [a, b, c, d, e, f];
+        let result = match fork_calls::forking(number, all).filter(|fork| fork.stack == 0) {
+            Some(fork) => Some(fork.perform()),
+            None => managed_call(number, all),
+        };
+        result.unwrap_or_else(|| raw::call(number, &all)) as c_long
+    }
 }

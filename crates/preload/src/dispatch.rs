@@ -9,10 +9,11 @@
 //! removed from the masks and handlers that the program sets, through the C library or by itself.
 
 use crate::objects::{enters_the_kernel, objects, Object};
-use crate::{calls, raw, selector};
+use crate::{calls, fork_calls, raw, selector};
 use libc::{c_int, c_long, c_void, ucontext_t};
 use std::cell::UnsafeCell;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Switch dispatch on if the program's code needs it. Called once, before the program runs.
 pub fn start() {
@@ -79,13 +80,16 @@ fn set_action(signal: c_int, action: &mut Action) -> bool {
 /// # Safety
 /// Only the kernel may call it: at a dispatched system call, or at one that seccomp has refused.
 unsafe extern "C" fn on_call(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    const SECCOMP: c_int = 1;
     const USER_DISPATCH: c_int = 2;
     // SAFETY: the kernel passes a handler valid arguments.
     unsafe {
         if (*info).si_code != USER_DISPATCH {
             let wanted = *PROGRAM_ACTION.0.get();
             match wanted.handler {
-                libc::SIG_DFL => libc::abort(),
+                libc::SIG_DFL => end_by(signal),
+                // The kernel ends a program that ignores a call refused by seccomp.
+                libc::SIG_IGN if (*info).si_code == SECCOMP => end_by(signal),
                 libc::SIG_IGN => (),
                 handler => {
                     std::mem::transmute::<usize, extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void)>(handler)(signal, info, context)
@@ -97,6 +101,20 @@ unsafe extern "C" fn on_call(signal: c_int, info: *mut libc::siginfo_t, context:
         perform(&mut *(context as *mut ucontext_t));
         *libc::__errno_location() = errno;
     }
+}
+
+/// End the process by the signal, which it does not handle.
+fn end_by(signal: c_int) -> ! {
+    static ENDS: AtomicBool = AtomicBool::new(false);
+    // If seccomp refuses one of these calls, this runs a second time.
+    if !ENDS.swap(true, Ordering::Relaxed) {
+        let action = ACTION;
+        kernel!(SYS_rt_sigaction, signal, &raw const action, 0, SET_BYTES);
+        let (process, thread) = (kernel!(SYS_getpid,), kernel!(SYS_gettid,));
+        kernel!(SYS_tgkill, process, thread, signal);
+    }
+    // SAFETY: ends the process.
+    unsafe { libc::abort() }
 }
 
 /// Perform the system call at which the thread was interrupted, and set its result in the saved
@@ -114,10 +132,20 @@ unsafe fn perform(context: &mut ucontext_t) {
     // SAFETY: the program's own system call, with its own arguments.
     let result = unsafe {
         match number {
-            // From here, a child or a new thread would start inside this handler. So return to the
-            // instruction and execute it again, without dispatch. This thread's later calls are not
-            // dispatched either, until it calls a memory function.
             libc::SYS_clone | libc::SYS_clone3 | libc::SYS_vfork | libc::SYS_fork => {
+                // A child with a copy of the memory has a copy of this handler's frame, too, and
+                // returns from it as the parent does, to its own stack.
+                if let Some(fork) = fork_calls::forking(number, a) {
+                    let id = fork.perform();
+                    if id == 0 && fork.stack != 0 {
+                        registers[REG_RSP as usize] = fork.stack as i64;
+                    }
+                    registers[REG_RAX as usize] = negative_error(id) as i64;
+                    return;
+                }
+                // From here, a new thread would start inside this handler. So return to the
+                // instruction and execute it again, without dispatch. This thread's later calls are
+                // not dispatched either, until it calls a memory function.
                 selector::pause();
                 registers[REG_RIP as usize] -= 2;
                 return;

@@ -1,8 +1,8 @@
 //! Fork handlers of a managed process: no eviction runs during a fork. The parent then continues to
 //! evict; the child never does.
 
-use crate::own;
 use crate::state::{pager, serve_all};
+use crate::{own, selector};
 use libc::{c_int, c_void};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,7 +50,7 @@ struct Fork(UnsafeCell<Option<ForkGuard<'static>>>);
 unsafe impl Sync for Fork {}
 static FORK: Fork = Fork(UnsafeCell::new(None));
 
-unsafe extern "C" fn before_fork() {
+pub unsafe extern "C" fn before_fork() {
     let guard = pager().map(|p| p.before_fork());
     own::OWN.lock();
     // SAFETY: this thread has the lock that guards the cell.
@@ -65,17 +65,21 @@ fn take_guard() -> Option<ForkGuard<'static>> {
     guard
 }
 
-unsafe extern "C" fn in_parent() {
+pub unsafe extern "C" fn in_parent() {
     if let (Some(guard), Some(pager)) = (take_guard(), pager()) {
         pager.after_fork_in_parent(guard);
     }
 }
 
-unsafe extern "C" fn in_child() {
+pub unsafe extern "C" fn in_child() {
     // Another thread may have been starting the pager when this one forked.
     serve_all();
     if let (Some(guard), Some(pager)) = (take_guard(), pager()) {
         pager.after_fork_in_child(guard);
+    }
+    // The kernel switches dispatch off in a child.
+    if selector::is_on() {
+        selector::switch_on();
     }
 }
 

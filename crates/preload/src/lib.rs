@@ -12,6 +12,7 @@ mod dispatch;
 mod early;
 mod exec;
 mod fork;
+mod fork_calls;
 mod heap;
 mod limits;
 mod loader;
@@ -26,9 +27,10 @@ mod settings;
 mod signals;
 mod state;
 
-use state::{not_paged, pager, serve_all, set_pager, OWN_ALLOCATOR};
+use state::{not_paged, pager, serve_all, set_pager, KEPT_STACK, OWN_ALLOCATOR};
 use std::sync::atomic::Ordering;
 use swaplab_pager::reservations::Mapping;
+use swaplab_pager::Pager;
 
 /// Priority 101: before every other constructor of this library.
 #[used]
@@ -57,6 +59,7 @@ extern "C" fn start() {
 /// Manage what the program's own allocator has reserved.
 fn manage_early(reservations: &[Mapping]) {
     let managed = pager().is_some_and(|pager| early::manage(pager, reservations));
+    KEPT_STACK.store(managed && Pager::keep_a_stack(), Ordering::Relaxed);
     OWN_ALLOCATOR.store(managed, Ordering::Relaxed);
 }
 

@@ -75,13 +75,20 @@ pub fn not_paged(missing: &Missing) {
 
 /// The program's own allocator had memory before this library started. Such an allocator may map
 /// memory while it holds its lock, and starting a thread allocates. So the pager thread is started
-/// where the program is not in its allocator.
+/// where the program is not in its allocator, unless it needs no allocation.
 pub static OWN_ALLOCATOR: AtomicBool = AtomicBool::new(false);
+/// The C library keeps a stack and thread-local storage for the pager thread.
+pub static KEPT_STACK: AtomicBool = AtomicBool::new(false);
+
+/// Whether the program's allocator serves the start of the pager thread.
+fn start_allocates() -> bool {
+    OWN_ALLOCATOR.load(Ordering::Relaxed) && (COMPRESSES.load(Ordering::Relaxed) || !KEPT_STACK.load(Ordering::Relaxed))
+}
 
 /// Start the pager thread, if the program has outgrown its allowance. Called after memory was
 /// mapped.
 pub fn run_if_outgrown(pager: &Pager) {
-    if pager.needs_pager_thread() && !OWN_ALLOCATOR.load(Ordering::Relaxed) {
+    if pager.needs_pager_thread() && !start_allocates() {
         run(pager);
     }
 }

@@ -6,6 +6,7 @@
 #include <linux/filter.h>
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
+#include <linux/sched.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -413,19 +414,55 @@ static void children(void)
 	pthread_t thread;
 	void *result;
 	need(!pthread_create(&thread, 0, in_thread, memory) && !pthread_join(thread, &result) && result == memory, "a thread");
-	child = fork();
-	if (child == 0) {
-		press();
-		_exit(0);
+	pid_t (*const forks[])(void) = {fork, _Fork};
+	for (int way = 0; way < 2; way++) {
+		child = forks[way]();
+		if (child == 0) {
+			press();
+			same(memory, 8 * MIB, 2, "a child's copy");
+			_exit(0);
+		}
+		need(waitpid(child, &status, 0) == child && status == 0, "a child under pressure");
 	}
-	need(waitpid(child, &status, 0) == child && status == 0, "a child under pressure");
 	same(memory, 8 * MIB, 2, "the parent's memory");
 }
+
+#ifdef RAW
+static char *inherited;
+
+static void reads_elsewhere(void)
+{
+	same(inherited, 8 * MIB, 2, "a copy, on another stack");
+	press();
+	_exit(0);
+}
+
+/* A child with a copy of the memory that starts on another stack with `reads_elsewhere`. */
+static int on_another_stack(char *top, long number, long a, long b)
+{
+	register long r10 __asm__("r10") = 0, r8 __asm__("r8") = 0;
+	register void (*work)(void) __asm__("r12") = reads_elsewhere;
+	long id;
+	__asm__ volatile("syscall\n\ttest %%rax, %%rax\n\tjnz 1f\n\tcall *%%r12\n1:"
+			 : "=a"(id) : "a"(number), "D"(a), "S"(b), "d"(0), "r"(r10), "r"(r8), "r"(work) : "rcx", "r11", "memory");
+	return id;
+}
+#endif
 
 /* A fork by the same way as the other calls. */
 static void forked(void)
 {
 	char *memory = pushed_out(8 * MIB, 2);
+#ifdef RAW
+	char *stack = stack_of(ALT);
+	inherited = memory;
+	for (int way = 0; way < 2; way++) {
+		struct clone_args given = {.exit_signal = SIGCHLD, .stack = (long)stack, .stack_size = ALT};
+		int end, id = way ? on_another_stack(stack + ALT, SYS_clone3, (long)&given, sizeof given)
+				  : on_another_stack(stack + ALT, SYS_clone, SIGCHLD, (long)stack + ALT);
+		need(id > 0 && waitpid(id, &end, 0) == id && end == 0, "a child on another stack");
+	}
+#endif
 	int status, child = FORK();
 	if (child == 0) {
 		same(memory, 8 * MIB, 2, "a child's copy");

@@ -3,6 +3,7 @@
 use super::memory::Bytes;
 use super::Missing;
 use rustix::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::{Errno, Result};
 use rustix::ioctl::{opcode, Opcode, Updater};
 use rustix::mm::UserfaultfdFlags;
@@ -95,11 +96,11 @@ pub const DEVICE: &CStr = c"/dev/userfaultfd";
 
 /// The lowest descriptor of [`DEVICE`] that this process has open.
 pub fn inherited() -> Option<RawFd> {
-    let entries = std::fs::read_dir("/proc/thread-self/fd").ok()?;
-    let is_device =
-        |path: &std::path::Path| std::fs::read_link(path).is_ok_and(|target| target.as_os_str().as_encoded_bytes() == DEVICE.to_bytes());
-    let numbers = entries.flatten().map(|entry| entry.path()).filter(|path| is_device(path));
-    numbers.filter_map(|path| path.file_name()?.to_str()?.parse().ok()).min()
+    // Not `std::fs::read_dir`, which calls malloc: in the pager thread it may be the program's own.
+    let directory = rustix::fs::open("/proc/thread-self/fd", OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let entries = rustix::fs::Dir::read_from(&directory).ok()?.flatten();
+    let is_device = |name: &CStr| rustix::fs::readlinkat(&directory, name, Vec::new()).is_ok_and(|target| target.as_c_str() == DEVICE);
+    entries.filter(|entry| is_device(entry.file_name())).filter_map(|entry| entry.file_name().to_str().ok()?.parse().ok()).min()
 }
 
 pub struct Uffd {
