@@ -2,6 +2,7 @@
 
 use crate::kernel::{Missing, PAGE};
 use crate::medium::Medium;
+use crate::stats::Stats;
 use std::path::PathBuf;
 use swaplab_policy::PolicySpec;
 use swaplab_swap::{Algorithm, SchemeSpec, SCHEMES};
@@ -87,6 +88,9 @@ pub struct Config {
     /// Called with the `pthread_t` of the pager thread when it starts. Allocations of that thread
     /// must not be managed memory.
     pub started: fn(usize),
+    /// Makes the counters of a forked child, when it starts a pager thread of its own. `None`:
+    /// children are not paged.
+    pub child_stats: Option<fn() -> Result<&'static Stats, Missing>>,
 }
 
 impl Config {
@@ -143,6 +147,7 @@ mod tests {
             record: None,
             protect: true,
             started: |_| (),
+            child_stats: None,
         }
     }
 

@@ -74,7 +74,7 @@ impl DirectEvictor {
     pub fn evict(&mut self, world: &mut World, victims: &[usize]) -> Result<usize> {
         self.sync_gates(world);
         let chunk = victims[0] / CHUNK;
-        if victims.iter().any(|p| world.state[*p] & FROZEN != 0) {
+        if world.inherited.contains(&chunk) || victims.iter().any(|p| world.state[*p] & FROZEN != 0) {
             return self.rehome(world, chunk);
         }
         let mut gone = 0;

@@ -3,12 +3,20 @@
 
 use crate::kernel::memory;
 use crate::kernel::PAGE;
+use crate::shared::RightsCall;
+use crate::spawn::Thread;
 use crate::stats::add;
 use crate::world::{Backing, Mode};
 use crate::{Pager, WorldGuard};
+use std::sync::atomic::Ordering;
+use std::sync::MutexGuard;
 
-/// The locked world, which the forking thread holds during the fork.
+/// The locks that the forking thread holds during the fork, so that no other thread has them: the
+/// child has only the forking thread.
 pub struct ForkGuard<'a> {
+    /// `None`: another thread starts the pager thread. Such a child is never paged.
+    thread: Option<MutexGuard<'a, Option<Thread>>>,
+    rights: MutexGuard<'a, Vec<RightsCall>>,
     world: WorldGuard<'a>,
 }
 
@@ -17,31 +25,37 @@ static CHILD_STATS: crate::stats::Stats = crate::stats::Stats::new();
 impl Pager {
     /// Prepare a fork: wait until no eviction runs, and prevent evictions while the guard exists.
     pub fn before_fork(&self) -> ForkGuard<'_> {
+        let world = self.lock_world_for_fork();
+        let rights = self.shared.rights.lock().unwrap_or_else(|e| e.into_inner());
+        ForkGuard { thread: self.thread.try_lock().ok(), rights, world }
+    }
+
+    fn lock_world_for_fork(&self) -> WorldGuard<'_> {
         loop {
             let mut world = self.lock_world();
             if world.mode == Mode::Child {
-                return ForkGuard { world };
+                return world;
             }
             match world.backing {
                 Backing::Nowhere => {
                     add(&world.stats.forks, 1);
-                    return ForkGuard { world };
+                    return world;
                 }
                 // The pager thread has not replaced the last fork's tether yet: wait.
                 Backing::Direct { .. } if world.forks.tether.is_none() && !world.forks.no_tether => (),
                 Backing::Direct { .. } => {
                     world.forks.untethered |= world.forks.tether.is_none();
                     world.freeze();
-                    return ForkGuard { world };
+                    return world;
                 }
                 // The pager does not serve a child's faults: swap everything in first, with
                 // evictions paused.
                 Backing::Copying(_) => {
-                    world.forks.evictions_paused = true;
+                    (world.forks.evictions_paused, world.forks.brought_back) = (true, true);
                     let out = world.out_pages();
                     if out.is_empty() {
                         add(&world.stats.forks, 1);
-                        return ForkGuard { world };
+                        return world;
                     }
                     drop(world);
                     out.into_iter().for_each(|page| memory::populate(page..page + PAGE));
@@ -63,10 +77,13 @@ impl Pager {
     }
 
     pub fn after_fork_in_child(&self, guard: ForkGuard<'_>) {
-        let mut world = guard.world;
-        world.mode = Mode::Child;
-        world.forks.evictions_paused = false;
-        world.stats = &CHILD_STATS; // The mapped counters are the parent's.
-        world.spans.hide();
+        let ForkGuard { thread, mut rights, mut world } = guard;
+        self.runs.store(false, Ordering::Relaxed);
+        rights.clear();
+        let can_be_paged = thread.is_some() && self.config.child_stats.is_some();
+        if let Some(mut thread) = thread {
+            *thread = None;
+        }
+        world.become_child(&CHILD_STATS, can_be_paged);
     }
 }

@@ -14,7 +14,7 @@ impl PagerThread {
     pub fn watch_idleness(&mut self, shared: &Shared, headroom: usize) {
         let idle = &mut self.sleeps.idle;
         // `growth` has just counted them.
-        let now = shared.stats.faults.load(Ordering::Relaxed) as usize;
+        let now = shared.stats().faults.load(Ordering::Relaxed) as usize;
         if now != idle.faults {
             idle.faults = now;
             idle.end();

@@ -29,6 +29,7 @@ mod rehome;
 pub mod reservations;
 mod round;
 mod runs;
+mod sandbox;
 mod shared;
 mod signals;
 mod sleep;

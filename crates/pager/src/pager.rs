@@ -2,6 +2,7 @@
 
 use crate::kernel::memory::Bytes;
 use crate::kernel::PAGE;
+use crate::sandbox::Sandbox;
 use crate::shared::Shared;
 use crate::spans::PageRange;
 use crate::spawn::Thread;
@@ -33,13 +34,15 @@ impl std::ops::DerefMut for WorldGuard<'_> {
 }
 
 /// Managed memory and its pager thread, which is started on demand. A forked child has the memory
-/// without the thread.
+/// without the thread, until it needs one of its own.
 pub struct Pager {
     pub(crate) shared: Arc<Shared>,
     pub(crate) config: Config,
     /// Whether the pager thread was started.
     pub(crate) runs: AtomicBool,
     pub(crate) thread: Mutex<Option<Thread>>,
+    /// What the program had forbidden itself when it started.
+    pub(crate) sandbox: Sandbox,
 }
 
 impl Pager {
@@ -103,7 +106,7 @@ impl Pager {
     }
 
     pub fn stats(&self) -> &'static stats::Stats {
-        self.shared.stats
+        self.shared.stats()
     }
 
     /// Update the counters: wait at most two seconds for a census that starts after this call.
@@ -120,12 +123,12 @@ impl Pager {
         }
     }
 
-    /// Write the final counters when the program exits. Do nothing in a forked child, whose
-    /// counters are not read.
+    /// Write the final counters when the program exits. Do nothing in a forked child without a
+    /// pager thread, whose counters are not read.
     pub fn finish(&self) {
         if self.lock_world().mode == world::Mode::Paging {
             self.update_counters();
-            self.shared.stats.state.store(2, Ordering::Release);
+            self.shared.stats().state.store(2, Ordering::Release);
         }
     }
 

@@ -40,6 +40,7 @@ impl Region {
             record: None,
             protect: true,
             started: |_| (),
+            child_stats: None,
         };
         Region::with(len, config)
     }

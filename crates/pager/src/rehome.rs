@@ -1,5 +1,7 @@
 //! Eviction from a chunk with frozen slots. A forked child reads these slots, so they must not
-//! change: the chunk moves to a new home. The old home is released when no descendant is left.
+//! change: the chunk moves to a new home. The old home is released when no descendant is left. In
+//! the child, the first eviction from a chunk that is mapped from its parent's file moves the chunk
+//! to the child's file in the same way.
 
 use crate::evict::DirectEvictor;
 use crate::kernel::pagemap::Where;
@@ -11,6 +13,9 @@ use crate::world::bit::*;
 use crate::world::{Backing, Gate, World};
 use crate::CHUNK;
 use rustix::io::Result;
+
+/// The home of a chunk that has none.
+const NONE: u32 = 0;
 
 impl DirectEvictor {
     /// Move `chunk` to a new home, and evict all of its pages. Returns the number of evicted pages:
@@ -28,7 +33,8 @@ impl DirectEvictor {
         let Backing::Direct { homes, .. } = &mut world.backing else { unreachable!("as above") };
         match moved {
             Ok(gone) => {
-                homes.frozen.push(old);
+                homes.frozen.extend((old != NONE).then_some(old));
+                world.inherited.remove(&chunk);
                 // Pages that are not paged have no slot in the new home.
                 world.state.update(range, |s| *s &= if *s & PAGED == 0 { !(SLOT | FROZEN) } else { u8::MAX });
                 add(&world.stats.swap_outs, gone);
@@ -36,6 +42,10 @@ impl DirectEvictor {
             }
             Err(e) => {
                 homes.free.push(new);
+                if old == NONE {
+                    // Only frozen pages have slots, in the parent's file.
+                    world.state.update(range, |s| *s &= if *s & FROZEN == 0 { !SLOT } else { u8::MAX });
+                }
                 Err(e)
             }
         }

@@ -65,21 +65,22 @@ impl PagerThread {
     /// `stopped`: whether the writers to memory that is mapped from the file are stopped already.
     fn evict_due(&mut self, shared: &Shared, requested: u64, all: bool, mut stopped: bool) {
         let (anonymous, faults, promised) = (self.anonymous(), faults(), self.seen.promised);
-        let dram = {
+        let (dram, forked) = {
             let Some(mut world) = shared.lock_soon() else { return };
+            let forked = !world.forks.evictions_paused && std::mem::take(&mut world.forks.brought_back);
             let (kept_free, unmanaged, slack) = (self.kept_free(), self.seen.unmanaged.all, self.budget / 64);
             // Evicted memory may hold so many pages that no census sees at once. Less would be
             // within what arrives between the census and the kernel's count.
             let misses = |dram: usize| account::anonymous_pages(&self.statm) > dram + unmanaged + slack;
             match self.census.take(&mut world, all, kept_free, misses, &mut self.victims) {
-                Ok(dram) => dram,
+                Ok(dram) => (dram, forked),
                 // The mapping changed during the scan: retry in the next round.
-                Err(_) => self.seen.dram,
+                Err(_) => (self.seen.dram, forked),
             }
         };
         let anonymous_after = self.anonymous();
-        if self.sleeps.last.overslept() {
-            shared.stats.late_peak_bytes.fetch_max((dram.saturating_sub(self.budget) * PAGE) as u64, Ordering::Relaxed);
+        if self.sleeps.last.overslept() && !forked {
+            shared.stats().late_peak_bytes.fetch_max((dram.saturating_sub(self.budget) * PAGE) as u64, Ordering::Relaxed);
         }
         // Pages that arrived while the writers were being stopped raise the surge at once; without
         // new ones it decays.

@@ -2,12 +2,13 @@
 
 use crate::stats::Stats;
 use crate::world::World;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 pub(crate) struct Shared {
     pub world: Mutex<World>,
-    pub stats: &'static Stats,
+    /// The process's counters. A forked child gets new ones.
+    stats: AtomicPtr<Stats>,
     pub stop: AtomicBool,
     /// A copy of the world's `exhausted` that can be read without the lock.
     pub exhausted: AtomicBool,
@@ -24,6 +25,34 @@ pub(crate) struct Shared {
 pub type RightsCall = (libc::c_long, [libc::c_long; 3]);
 
 impl Shared {
+    pub fn new(world: World) -> Shared {
+        let stats = world.stats;
+        Shared {
+            world: Mutex::new(world),
+            stats: AtomicPtr::new(std::ptr::from_ref(stats).cast_mut()),
+            stop: AtomicBool::new(false),
+            exhausted: AtomicBool::new(false),
+            census_wanted: AtomicU64::new(0),
+            census_done: AtomicU64::new(0),
+            rights: Mutex::new(Vec::new()),
+        }
+    }
+
+    pub fn stats(&self) -> &'static Stats {
+        // SAFETY: a reference to counters that exist as long as the process, of which only shared
+        // references are made.
+        unsafe { &*self.stats.load(Ordering::Acquire) }
+    }
+
+    /// Begin with new counters, in a forked child without a pager thread.
+    pub fn begin_anew(&self, stats: &'static Stats) {
+        self.stats.store(std::ptr::from_ref(stats).cast_mut(), Ordering::Release);
+        self.stop.store(false, Ordering::Relaxed);
+        self.exhausted.store(false, Ordering::Relaxed);
+        self.census_wanted.store(0, Ordering::Relaxed);
+        self.census_done.store(0, Ordering::Relaxed);
+    }
+
     pub fn lock(&self) -> MutexGuard<'_, World> {
         // A panic under the lock is a bug in the pager. There is no better state to continue with.
         self.world.lock().unwrap_or_else(|e| e.into_inner())

@@ -150,6 +150,12 @@ impl Spans {
         self.managed_list = ManagedList::without_file();
     }
 
+    /// Publish the managed ranges in `list`, which is empty.
+    pub fn publish(&mut self, mut list: ManagedList) {
+        self.all().filter(|(_, span)| span.counts()).for_each(|(piece, _)| list.set(piece, true));
+        self.managed_list = list;
+    }
+
     /// Find `pages` contiguous free pages at a multiple of `align` pages: next fit, then first fit.
     pub fn find_free(&mut self, pages: usize, align: usize) -> Option<PageRange> {
         let cursor = self.cursor;

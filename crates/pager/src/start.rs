@@ -11,6 +11,7 @@ use crate::kernel::sparse::Sparse;
 use crate::kernel::uffd::{self, Uffd};
 use crate::kernel::{Missing, PAGE, TMPFS};
 use crate::record::Record;
+use crate::sandbox::Sandbox;
 use crate::shared::Shared;
 use crate::signals;
 use crate::sleep::{Idle, Sleep, Sleeps};
@@ -19,14 +20,14 @@ use crate::stats::{set, Stats};
 use crate::store::{DirectFile, Media, NvmFile, Store};
 use crate::tether::Tethers;
 use crate::thread::{Evictor, PagerThread, Seen};
-use crate::world::{Backing, Homes, World};
+use crate::world::{self, Backing, Homes, World};
 use crate::{account, Pager, CHUNK, PAGES};
 use rustix::fd::OwnedFd;
 use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use swaplab_policy::Costs;
 use swaplab_swap::SchemeSpec;
@@ -70,50 +71,30 @@ impl Pager {
         if config.budget_bytes < LEAST_BUDGET {
             return Err(Missing::new("budget", format!("{} bytes; at least {LEAST_BUDGET} are needed", config.budget_bytes)));
         }
-        set(&stats.pid, std::process::id() as usize);
-        set(&stats.dram_limit_bytes, config.budget_bytes);
-        set(&stats.policy_frames, config.frames());
-        set(&stats.state, 1);
+        begin(stats, &config);
         // A record begins with the first page.
         let allowance = if config.record.is_some() { 0 } else { config.frames() };
         let world = World::new((config.range_bytes / PAGE).next_multiple_of(CHUNK), allowance, stats)?;
-        let shared = Arc::new(Shared {
-            world: Mutex::new(world),
-            stats,
-            stop: AtomicBool::new(false),
-            exhausted: AtomicBool::new(false),
-            census_wanted: AtomicU64::new(0),
-            census_done: AtomicU64::new(0),
-            rights: Mutex::new(Vec::new()),
-        });
-        Ok(Pager { shared, config, runs: AtomicBool::new(false), thread: Mutex::new(None) })
+        let (shared, sandbox) = (Arc::new(Shared::new(world)), Sandbox::of_this_thread());
+        Ok(Pager { shared, config, runs: AtomicBool::new(false), thread: Mutex::new(None), sandbox })
     }
 
     /// Start the pager thread, if it does not run yet, and wait for its first census. After a
     /// failure, later calls do nothing.
     pub fn run(&self) -> Result<(), Missing> {
         let mut running = self.thread.lock().unwrap_or_else(|e| e.into_inner());
-        if !self.lock_world().can_start_thread() {
-            return Ok(());
-        }
-        // The thread opens its files itself, in its own descriptor table, and reports whether that
-        // succeeded.
-        let ready = Arc::new(Answer::new());
-        let (answer, shared, config, stats) = (ready.clone(), self.shared.clone(), self.config.clone(), self.shared.stats);
-        let spawned = {
-            // The new thread inherits the signal mask: only the program's threads handle the
-            // program's signals.
-            let _blocked = signals::Blocked::all();
-            Thread::spawn(c"swaplab-pager", move || match prepare(&config, &shared) {
-                Err(missing) => answer.give(Err(missing)),
-                Ok(thread) => {
-                    answer.give(Ok(()));
-                    thread.run(&shared);
-                    stats.state.store(2, Ordering::Release);
-                }
-            })
+        let begun = {
+            let mut world = self.lock_world();
+            if !world.can_start_thread() {
+                return Ok(());
+            }
+            if world.mode == world::Mode::Child {
+                self.begin_anew(&mut world)
+            } else {
+                Ok(())
+            }
         };
-        let started = spawned.map_err(|e| Missing::new("a thread", e.to_string())).and_then(|thread| ready.wait().map(|()| thread));
+        let started = begun.and_then(|()| self.start_thread());
         match started {
             Err(missing) => {
                 self.lock_world().allowance = usize::MAX;
@@ -128,6 +109,49 @@ impl Pager {
             }
         }
     }
+
+    /// Page this forked child as a process of its own.
+    fn begin_anew(&self, world: &mut World) -> Result<(), Missing> {
+        let Some(child_stats) = self.config.child_stats else { return Err(Missing::new("counters", "of a forked child")) };
+        if Sandbox::of_this_thread() != self.sandbox {
+            return Err(Missing::new("system calls", "the program forbids itself some (seccomp)"));
+        }
+        let stats = child_stats()?;
+        begin(stats, &self.config);
+        self.shared.begin_anew(stats);
+        world.begin_anew(stats);
+        Ok(())
+    }
+
+    /// Start the thread, and wait until it is ready.
+    fn start_thread(&self) -> Result<Thread, Missing> {
+        // The thread opens its files itself, in its own descriptor table, and reports whether that
+        // succeeded.
+        let ready = Arc::new(Answer::new());
+        let (answer, shared, config, stats) = (ready.clone(), self.shared.clone(), self.config.clone(), self.shared.stats());
+        let spawned = {
+            // The new thread inherits the signal mask: only the program's threads handle the
+            // program's signals.
+            let _blocked = signals::Blocked::all();
+            Thread::spawn(c"swaplab-pager", move || match prepare(&config, &shared) {
+                Err(missing) => answer.give(Err(missing)),
+                Ok(thread) => {
+                    answer.give(Ok(()));
+                    thread.run(&shared);
+                    stats.state.store(2, Ordering::Release);
+                }
+            })
+        };
+        spawned.map_err(|e| Missing::new("a thread", e.to_string())).and_then(|thread| ready.wait().map(|()| thread))
+    }
+}
+
+/// Write the counters that do not change.
+fn begin(stats: &Stats, config: &Config) {
+    set(&stats.pid, std::process::id() as usize);
+    set(&stats.dram_limit_bytes, config.budget_bytes);
+    set(&stats.policy_frames, config.frames());
+    set(&stats.state, 1);
 }
 
 /// Open everything that the pager thread needs, and set the world's store, policy and record.

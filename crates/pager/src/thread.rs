@@ -214,7 +214,7 @@ impl PagerThread {
     /// `promised`.
     pub fn growth(&self, shared: &Shared) -> usize {
         let faults = faults();
-        set(&shared.stats.faults, faults);
+        set(&shared.stats().faults, faults);
         let faulted = faults.saturating_sub(self.seen.faults);
         let grown = self.anonymous().saturating_sub(self.seen.anonymous);
         // If other anonymous memory shrinks while managed memory grows, the kernel's count does not

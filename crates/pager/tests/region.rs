@@ -127,6 +127,7 @@ fn a_full_store_is_counted_and_loses_nothing() {
             record: None,
             protect: true,
             started: |_| (),
+            child_stats: None,
         };
         let mut region = Region::with(8 * MIB, config).unwrap();
         for (i, page) in region.as_mut_slice().chunks_mut(4096).enumerate() {

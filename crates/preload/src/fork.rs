@@ -1,7 +1,7 @@
 //! Fork handlers of a managed process: no eviction runs during a fork. The parent then continues to
-//! evict; the child never does.
+//! evict; the child does if it starts a pager thread of its own.
 
-use crate::state::{pager, serve_all};
+use crate::state::{pager, serve_all, watch_child};
 use crate::{own, selector};
 use libc::{c_int, c_void};
 use std::cell::UnsafeCell;
@@ -76,6 +76,7 @@ pub unsafe extern "C" fn in_child() {
     serve_all();
     if let (Some(guard), Some(pager)) = (take_guard(), pager()) {
         pager.after_fork_in_child(guard);
+        watch_child(pager);
     }
     // The kernel switches dispatch off in a child.
     if selector::is_on() {

@@ -5,6 +5,7 @@ use crate::state::{COMPRESSES, THREAD};
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
+use std::sync::OnceLock;
 use swaplab_pager::kernel::Missing;
 use swaplab_pager::medium::Medium;
 use swaplab_pager::stats::Stats;
@@ -40,6 +41,7 @@ pub fn start_pager() -> Result<Option<Pager>, Missing> {
         record: variable("SWAPLAB_RECORD").map(|directory| Path::new(&directory).join(own_name())),
         protect: variable("SWAPLAB_UNPROTECTED").is_none(),
         started: |thread| THREAD.store(thread, Ordering::Relaxed),
+        child_stats: Some(stats),
         scheme,
     };
     Pager::new(config, stats()?).map(Some)
@@ -63,13 +65,15 @@ fn range_bytes() -> usize {
 pub const STATS: &CStr = c"SWAPLAB_STATS";
 
 /// Create this process's counters in the run's directory. After an exec, the process has a new
-/// file.
+/// file, and a forked child has one once it is paged.
 fn stats() -> Result<&'static Stats, Missing> {
     static NOWHERE: Stats = Stats::new();
-    let Some(directory) = variable(&STATS.to_string_lossy()) else { return Ok(&NOWHERE) };
+    // Read once: a forked child must not wait for the environment's lock.
+    static DIRECTORY: OnceLock<Option<String>> = OnceLock::new();
+    let Some(directory) = DIRECTORY.get_or_init(|| variable(&STATS.to_string_lossy())) else { return Ok(&NOWHERE) };
     // A process that has changed to another user has a subdirectory for that user (rights.rs).
     let own = format!("user-{}", rustix::process::geteuid().as_raw());
-    let [path, of_user] = ["", &own].map(|below| Path::new(&directory).join(below).join(own_name()));
+    let [path, of_user] = ["", &own].map(|below| Path::new(directory).join(below).join(own_name()));
     let failed = |e| Missing::new("statistics file", format!("{}: {e}", path.display()));
     Stats::in_file(&path).or_else(|error| Stats::in_file(&of_user).map_err(|_| error)).map_err(failed)
 }

@@ -11,6 +11,12 @@ const NONE: u8 = 0;
 const ALL: u8 = 1;
 /// All but the pager thread and the thread that starts it.
 const OTHERS: u8 = 2;
+/// All, of a forked child that is not paged yet.
+const CHILDS: u8 = 3;
+/// Calls of this library's heap that a forked child may make before it is paged. One that calls
+/// exec makes few.
+const CALLS_OF_A_CHILD: usize = 100;
+static CALLS: AtomicUsize = AtomicUsize::new(0);
 
 /// The `pthread_t` of the pager thread, or 0. That thread must not get managed memory.
 pub static THREAD: AtomicUsize = AtomicUsize::new(0);
@@ -56,7 +62,28 @@ pub fn uses_program_heap() -> bool {
     match SERVED.load(Ordering::Relaxed) {
         ALL => true,
         NONE => false,
+        CHILDS => count_call(),
         _ => !is_in(&STARTER) && !is_pager(),
+    }
+}
+
+/// Count a call of a forked child, and start its pager thread if it goes on to use its memory.
+/// Returns true.
+#[cold]
+fn count_call() -> bool {
+    if CALLS.fetch_add(1, Ordering::Relaxed) == CALLS_OF_A_CHILD {
+        SERVED.store(ALL, Ordering::Release);
+        pager().into_iter().for_each(run_if_outgrown);
+    }
+    true
+}
+
+/// Note that this is a forked child, of which `pager` has outgrown its budget already. Where it
+/// only uses the memory that it has, it would not be paged otherwise.
+pub fn watch_child(pager: &Pager) {
+    if pager.needs_pager_thread() {
+        CALLS.store(0, Ordering::Relaxed);
+        SERVED.store(CHILDS, Ordering::Release);
     }
 }
 
@@ -64,6 +91,7 @@ pub fn uses_program_heap() -> bool {
 /// process. It has no pager thread, and no thread that starts one.
 pub fn serve_all() {
     STARTER.store(0, Ordering::Relaxed);
+    THREAD.store(0, Ordering::Relaxed);
     SERVED.store(ALL, Ordering::Release);
 }
 

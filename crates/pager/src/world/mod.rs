@@ -6,6 +6,7 @@
 //! window to close, and the pager needs the lock to close it.
 
 mod calls;
+mod child;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +22,7 @@ use crate::stats::Stats;
 use crate::store::Store;
 use crate::{CHUNK, PAGES};
 use rustix::io::Errno;
+use std::collections::BTreeSet;
 
 /// State bits of a page.
 pub mod bit {
@@ -105,7 +107,7 @@ const LARGE: usize = 8192;
 pub enum Mode {
     /// A pager thread evicts pages once it has started.
     Paging,
-    /// A forked child: memory is mapped and unmapped, but never evicted.
+    /// A forked child without a pager thread: memory is mapped and unmapped, but not evicted.
     Child,
 }
 
@@ -114,6 +116,8 @@ pub enum Mode {
 pub struct Forks {
     /// No page may be evicted, as a fork with a copying store is in progress.
     pub evictions_paused: bool,
+    /// Since the last census a fork has brought back what was out.
+    pub brought_back: bool,
     /// The address of the next fork's tether.
     pub tether: Option<usize>,
     /// No tether could be made for the next fork.
@@ -137,6 +141,9 @@ pub struct World {
     pub mode: Mode,
     pub stats: &'static Stats,
     pub forks: Forks,
+    /// Chunks that a forked child has inherited, with pages that are mapped from the file of its
+    /// parent. They have no home until they are evicted.
+    pub inherited: BTreeSet<usize>,
     /// New memory is locked (`mlockall`).
     lock_new: bool,
     /// The store is full and managed memory in DRAM exceeds twice the budget: the program gets no
@@ -170,6 +177,7 @@ impl World {
             mode,
             stats,
             forks: Forks::default(),
+            inherited: BTreeSet::new(),
             lock_new: false,
             exhausted: false,
             refused: false,
@@ -178,10 +186,9 @@ impl World {
         })
     }
 
-    /// Whether the pager thread can be started: it does not run, has not failed to start, and this
-    /// is not a forked child.
+    /// Whether the pager thread can be started: it does not run, and has not failed to start.
     pub fn can_start_thread(&self) -> bool {
-        self.frames.is_none() && self.mode == Mode::Paging && self.allowance != usize::MAX
+        (self.frames.is_none() || self.mode == Mode::Child) && self.allowance != usize::MAX
     }
 
     /// Whether the pager thread has to be started: the program can fill more memory than its

@@ -1,0 +1,66 @@
+//! The managed memory of a forked child. At first it is as it was at the fork, and nothing is
+//! evicted. If the child maps memory and can fill more than its policy may hold, it becomes a
+//! process of its own, with a budget, a pager thread, a store and counters.
+//!
+//! With a direct store, some of its pages are mapped from its parent's file, and their slots are
+//! frozen there (`tether.rs`). The first eviction from such a chunk moves the chunk to a home in
+//! the child's own file (`rehome.rs`). With a copying store, all pages were brought back before the
+//! fork.
+
+use super::bit::*;
+use super::{Backing, Forks, Gate, Mode, World};
+use crate::kernel::{memory, PAGE};
+use crate::managed_list::ManagedList;
+use crate::runs::RunMap;
+use crate::spans::{Attributes, PageRange, Span};
+use crate::stats::Stats;
+use crate::{CHUNK, PAGES};
+
+impl World {
+    /// Note that this is the copy of the world in a forked child. `stats`: counters that nobody
+    /// reads.
+    pub fn become_child(&mut self, stats: &'static Stats, can_be_paged: bool) {
+        self.mode = Mode::Child;
+        self.forks.evictions_paused = false;
+        self.stats = stats;
+        self.spans.hide();
+        if !can_be_paged {
+            self.allowance = usize::MAX;
+        }
+        // The kernel neither copies memory with MADV_DONTFORK nor locks the child's.
+        self.lock_new = false;
+        let other = |span: &Span| span.attributes().unshared || span.attributes().locked;
+        let pieces: Vec<(PageRange, Span)> = self.spans.all().filter(|(_, span)| span.is_managed() && other(span)).collect();
+        for (piece, span) in pieces {
+            match span.attributes() {
+                Attributes { unshared: true, .. } => self.make_foreign(piece),
+                attributes => self.spans.set(piece, Span::Managed(Attributes { locked: false, ..attributes })),
+            }
+        }
+    }
+
+    /// Begin to page this child, with counters of its own.
+    pub fn begin_anew(&mut self, stats: &'static Stats) {
+        let copies = matches!(self.backing, Backing::Copying(_));
+        if let Backing::Direct { mirror, .. } = std::mem::replace(&mut self.backing, Backing::Nowhere) {
+            // SAFETY: the parent's file, of which only the backing knew.
+            let _ = unsafe { memory::unmap(mirror..mirror + self.spans.reserved().len() * PAGE) };
+        }
+        self.inherited.clear();
+        let written: Vec<PageRange> = self.state.all_written().collect();
+        for page in written.into_iter().flatten() {
+            let state = self.state[page];
+            let from_parent = !copies && state & PAGED != 0;
+            self.state[page] = if from_parent { PAGED | FROZEN | state & SLOT } else { 0 };
+            if from_parent {
+                self.inherited.insert(page / CHUNK);
+            }
+        }
+        self.gates = RunMap::new(PAGES, Gate::Unseen);
+        self.forks = Forks::default();
+        (self.frames, self.record) = (None, None);
+        (self.exhausted, self.refused, self.freed_since_peak) = (false, false, 0);
+        self.spans.publish(ManagedList::new(PAGES, stats.managed_list()));
+        (self.mode, self.stats) = (Mode::Paging, stats);
+    }
+}

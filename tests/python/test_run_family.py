@@ -1,0 +1,35 @@
+"""`swaplab exec` on a process and its forked children, each of which is paged with a budget and a
+store of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+from rss import MIB
+from test_run import HERE, paged, program, pytestmark  # noqa: F401
+
+
+@pytest.fixture(scope="session")
+def family(tmp_path_factory) -> str:
+    target = tmp_path_factory.mktemp("family") / "family"
+    subprocess.run([program("gcc"), "-O1", "-o", target, HERE / "family.c"], check=True)
+    return str(target)
+
+
+#: With these seeds the process has 13 and 4 descendants.
+@pytest.mark.parametrize(("seed", "processes"), [("2", 14), ("3", 5)])
+@pytest.mark.parametrize("scheme", ["nvm-direct", "zram"])
+def test_forked_children_are_paged_and_keep_what_they_inherited(tmp_path, family, seed, processes, scheme):
+    run = paged([family, seed], "4MiB", "--swap", scheme, stats=tmp_path / "s.json", timeout=300)
+    assert (run.returncode, run.stdout) == (0, b"right\n"), (run.stdout, run.stderr)
+    counters = json.loads((tmp_path / "s.json").read_text())["processes"]
+    assert len(counters) == processes
+    for process in counters:
+        assert process["swap_outs"] > 1000 and process["copied_pages"] > 500, process
+        if scheme == "nvm-direct":
+            # A child is paged from its first mapping on, or from its hundredth allocation: until
+            # then it may write to what it inherited. A copying store brings all back at a fork.
+            assert process["dram_peak_bytes"] < 7 * MIB, process
