@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 from rss import MIB
-from test_run import HERE, paged, program, pytestmark  # noqa: F401
+from test_run import HERE, SWAPLAB, paged, program, pytestmark  # noqa: F401
 
 
 @pytest.fixture(scope="session")
@@ -17,6 +17,16 @@ def family(tmp_path_factory) -> str:
     target = tmp_path_factory.mktemp("family") / "family"
     subprocess.run([program("gcc"), "-O1", "-o", target, HERE / "family.c"], check=True)
     return str(target)
+
+
+def test_the_record_is_of_the_program_alone(tmp_path, family):
+    run = paged([family, "3"], "4MiB", "--record", str(tmp_path / "r.slt"), stats=tmp_path / "s.json", timeout=300)
+    assert (run.returncode, run.stdout, run.stderr) == (0, b"right\n", b"")
+    processes = json.loads((tmp_path / "s.json").read_text())["processes"]
+    assert len(processes) == 5 and all(process["swap_outs"] > 1000 for process in processes)
+    info = json.loads(subprocess.run([SWAPLAB, "trace", "info", tmp_path / "r.slt", "--json"], check=True, capture_output=True).stdout)
+    (name,) = info["app_names"]
+    assert name.startswith(f"{min(process['pid'] for process in processes)}-")
 
 
 #: With these seeds the process has 13 and 4 descendants.

@@ -84,6 +84,6 @@ impl Pager {
         if let Some(mut thread) = thread {
             *thread = None;
         }
-        world.become_child(&CHILD_STATS, can_be_paged);
+        world.become_child(&CHILD_STATS, if can_be_paged { self.config.frames() } else { usize::MAX });
     }
 }

@@ -26,7 +26,7 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::io::Errno;
 use std::collections::VecDeque;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use swaplab_policy::Costs;
@@ -83,19 +83,17 @@ impl Pager {
     /// failure, later calls do nothing.
     pub fn run(&self) -> Result<(), Missing> {
         let mut running = self.thread.lock().unwrap_or_else(|e| e.into_inner());
-        let begun = {
-            let mut world = self.lock_world();
+        let is_child = {
+            let world = self.lock_world();
             if !world.can_start_thread() {
                 return Ok(());
             }
-            if world.mode == world::Mode::Child {
-                self.begin_anew(&mut world)
-            } else {
-                Ok(())
-            }
+            world.mode == world::Mode::Child
         };
-        let started = begun.and_then(|()| self.start_thread());
-        match started {
+        let begun = if is_child { self.begin_anew() } else { Ok(()) };
+        // The record is the parent's.
+        let record = self.config.record.clone().filter(|_| !is_child);
+        match begun.and_then(|()| self.start_thread(record)) {
             Err(missing) => {
                 self.lock_world().allowance = usize::MAX;
                 Err(missing)
@@ -110,8 +108,8 @@ impl Pager {
         }
     }
 
-    /// Page this forked child as a process of its own.
-    fn begin_anew(&self, world: &mut World) -> Result<(), Missing> {
+    /// Page this forked child as a process of its own. Only one thread may call this.
+    fn begin_anew(&self) -> Result<(), Missing> {
         let Some(child_stats) = self.config.child_stats else { return Err(Missing::new("counters", "of a forked child")) };
         if Sandbox::of_this_thread() != self.sandbox {
             return Err(Missing::new("system calls", "the program forbids itself some (seccomp)"));
@@ -119,16 +117,17 @@ impl Pager {
         let stats = child_stats()?;
         begin(stats, &self.config);
         self.shared.begin_anew(stats);
-        world.begin_anew(stats);
+        self.lock_world().begin_anew(stats);
         Ok(())
     }
 
-    /// Start the thread, and wait until it is ready.
-    fn start_thread(&self) -> Result<Thread, Missing> {
+    /// Start the thread, and wait until it is ready. `record`: see [`Config::record`].
+    fn start_thread(&self, record: Option<PathBuf>) -> Result<Thread, Missing> {
         // The thread opens its files itself, in its own descriptor table, and reports whether that
         // succeeded.
         let ready = Arc::new(Answer::new());
-        let (answer, shared, config, stats) = (ready.clone(), self.shared.clone(), self.config.clone(), self.shared.stats());
+        let config = Config { record, ..self.config.clone() };
+        let (answer, shared, stats) = (ready.clone(), self.shared.clone(), self.shared.stats());
         let spawned = {
             // The new thread inherits the signal mask: only the program's threads handle the
             // program's signals.

@@ -18,14 +18,14 @@ use crate::{CHUNK, PAGES};
 
 impl World {
     /// Note that this is the copy of the world in a forked child. `stats`: counters that nobody
-    /// reads.
-    pub fn become_child(&mut self, stats: &'static Stats, can_be_paged: bool) {
+    /// reads. `allowance`: as for [`new`](World::new), unless the parent could not be paged.
+    pub fn become_child(&mut self, stats: &'static Stats, allowance: usize) {
         self.mode = Mode::Child;
         self.forks.evictions_paused = false;
         self.stats = stats;
         self.spans.hide();
-        if !can_be_paged {
-            self.allowance = usize::MAX;
+        if self.allowance != usize::MAX {
+            self.allowance = allowance;
         }
         // The kernel neither copies memory with MADV_DONTFORK nor locks the child's.
         self.lock_new = false;
