@@ -20,7 +20,8 @@ HEAD = """# The simulated phone compared with a kernel
 
 The comparison validates reclaim by Linux's active and inactive lists on one core, for apps whose use of pages follows the model
 (`phone-app`). It does not validate a phone, which has a camera, graphics memory, several cores and real programs. Times of the
-kernel are virtual, and those of the phone are simulated.
+kernel are virtual, and those of the phone are simulated. The phone lacks some rules of the kernel;
+[decision 0114](decisions/0114-what-missing-rules-cost.md) says what three of them do in it.
 
 """
 
