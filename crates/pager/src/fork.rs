@@ -51,12 +51,13 @@ impl Pager {
                 // The pager does not serve a child's faults: swap everything in first, with
                 // evictions paused.
                 Backing::Copying(_) => {
-                    (world.forks.evictions_paused, world.forks.brought_back) = (true, true);
+                    world.forks.evictions_paused = true;
                     let out = world.out_pages();
                     if out.is_empty() {
                         add(&world.stats.forks, 1);
                         return world;
                     }
+                    world.forks.brought_back = true;
                     drop(world);
                     out.into_iter().for_each(|page| memory::populate(page..page + PAGE));
                     continue;

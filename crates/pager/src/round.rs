@@ -72,11 +72,9 @@ impl PagerThread {
             // Evicted memory may hold so many pages that no census sees at once. Less would be
             // within what arrives between the census and the kernel's count.
             let misses = |dram: usize| account::anonymous_pages(&self.statm) > dram + unmanaged + slack;
-            match self.census.take(&mut world, all, kept_free, misses, &mut self.victims) {
-                Ok(dram) => (dram, forked),
-                // The mapping changed during the scan: retry in the next round.
-                Err(_) => (self.seen.dram, forked),
-            }
+            let taken = self.census.take(&mut world, all, kept_free, misses, &mut self.victims);
+            // After an error, the mapping has changed during the scan: retry in the next round.
+            (taken.unwrap_or(self.seen.dram), forked)
         };
         let anonymous_after = self.anonymous();
         if self.sleeps.last.overslept() && !forked {

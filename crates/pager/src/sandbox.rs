@@ -1,8 +1,6 @@
 //! Whether a program has forbidden itself system calls (seccomp) since it started. Such a program
 //! may be ended by a call that the start of a pager thread makes.
 
-use std::fmt::Debug;
-
 /// The number of seccomp filters of a thread and its mode, as the kernel writes them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sandbox(Option<String>);

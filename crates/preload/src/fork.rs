@@ -50,6 +50,10 @@ struct Fork(UnsafeCell<Option<ForkGuard<'static>>>);
 unsafe impl Sync for Fork {}
 static FORK: Fork = Fork(UnsafeCell::new(None));
 
+/// What runs before a fork, in the forking thread.
+///
+/// # Safety
+/// The fork follows, and then [`in_parent`] and [`in_child`], in this thread and in its copy.
 pub unsafe extern "C" fn before_fork() {
     let guard = pager().map(|p| p.before_fork());
     own::OWN.lock();
@@ -65,12 +69,20 @@ fn take_guard() -> Option<ForkGuard<'static>> {
     guard
 }
 
+/// What runs after a fork in the parent, also after one that failed.
+///
+/// # Safety
+/// This thread has called [`before_fork`].
 pub unsafe extern "C" fn in_parent() {
     if let (Some(guard), Some(pager)) = (take_guard(), pager()) {
         pager.after_fork_in_parent(guard);
     }
 }
 
+/// What runs after a fork in the child.
+///
+/// # Safety
+/// This thread is the copy of one that has called [`before_fork`].
 pub unsafe extern "C" fn in_child() {
     // Another thread may have been starting the pager when this one forked.
     serve_all();

@@ -48,13 +48,11 @@ impl World {
         }
         self.inherited.clear();
         let written: Vec<PageRange> = self.state.all_written().collect();
-        for page in written.into_iter().flatten() {
-            let state = self.state[page];
-            let from_parent = !copies && state & PAGED != 0;
-            self.state[page] = if from_parent { PAGED | FROZEN | state & SLOT } else { 0 };
-            if from_parent {
-                self.inherited.insert(page / CHUNK);
-            }
+        let from_parent = |state: u8| !copies && state & PAGED != 0;
+        for part in written {
+            let chunks = part.start / CHUNK..part.end.div_ceil(CHUNK);
+            self.inherited.extend(chunks.filter(|chunk| self.state.any(chunk * CHUNK..(chunk + 1) * CHUNK, from_parent)));
+            self.state.update(part, |state| *state = if from_parent(*state) { PAGED | FROZEN | *state & SLOT } else { 0 });
         }
         self.gates = RunMap::new(PAGES, Gate::Unseen);
         self.forks = Forks::default();
