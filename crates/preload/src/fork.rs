@@ -1,7 +1,7 @@
 //! Fork handlers of a managed process: no eviction runs during a fork. The parent then continues to
 //! evict; the child does if it starts a pager thread of its own.
 
-use crate::state::{pager, serve_all, watch_child};
+use crate::state::{pager, serve_all, watch_child, KEPT_STACK};
 use crate::{own, selector};
 use libc::{c_int, c_void};
 use std::cell::UnsafeCell;
@@ -96,6 +96,17 @@ pub unsafe extern "C" fn in_child() {
     }
 }
 
+/// [`in_child`] of a fork that is not the C library's `fork`, which alone takes back the stacks of
+/// the parent's threads. So none is kept for the pager thread.
+///
+/// # Safety
+/// As for [`in_child`].
+pub unsafe fn in_other_child() {
+    KEPT_STACK.store(false, Ordering::Relaxed);
+    // SAFETY: guaranteed by the caller.
+    unsafe { in_child() }
+}
+
 type Start = extern "C" fn(*mut c_void) -> c_int;
 type Clone = unsafe extern "C" fn(Start, *mut c_void, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int;
 
@@ -109,7 +120,7 @@ extern "C" fn start_child(child: *mut c_void) -> c_int {
     // SAFETY: the child's copy of what `clone` passed; this process is the child of the thread that
     // called `before_fork`.
     unsafe {
-        in_child();
+        in_other_child();
         let child = &*child.cast::<Child>();
         (child.start)(child.argument)
     }

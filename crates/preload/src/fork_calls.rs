@@ -1,7 +1,7 @@
 //! Forks that the program makes by a system call, not through the C library, whose fork handlers
 //! then do not run: by the function `syscall`, by an instruction of its own, or by `_Fork`.
 
-use crate::fork::{before_fork, in_child, in_parent};
+use crate::fork::{before_fork, in_other_child, in_parent};
 use crate::raw;
 use crate::state::pager;
 use libc::{c_int, c_long, pid_t};
@@ -93,7 +93,7 @@ unsafe fn around_fork(fork: impl FnOnce() -> isize) -> isize {
         let id = fork();
         let errno = *libc::__errno_location();
         if id == 0 {
-            in_child();
+            in_other_child();
         } else {
             in_parent();
         }
