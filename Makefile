@@ -51,7 +51,7 @@ test: .venv/tools
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m 'not alone and not long and not docs and not papers and not guests and not additions'
 	$(BIN)/python -m pytest -q -m alone
 
-# Tests of more than ten seconds each: two minutes of two cores.
+# Tests of more than seven seconds each: three minutes of two cores.
 long: .venv/tools
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m long
 
@@ -92,7 +92,7 @@ traces: build
 FUZZ_SECONDS ?= 600
 FUZZ_JOBS ?= 2
 soak: .venv/tools
-	SWAPLAB_SOAK_SECONDS=60 $(BIN)/python -m pytest -q tests/python/test_run.py tests/python/test_run_quarters.py tests/python/test_run_programs.py tests/python/test_program_calls.py tests/live/test_zram_cpu.py tests/live/test_swap_in_cpu.py
+	SWAPLAB_SOAK_SECONDS=60 $(BIN)/python -m pytest -q tests/python/test_run.py tests/python/test_run_quarters.py tests/python/test_run_programs.py tests/python/test_run_family.py tests/python/test_program_calls.py tests/python/test_policy_oracles.py tests/live/test_zram_cpu.py tests/live/test_swap_in_cpu.py
 	tools/fuzz.sh $(FUZZ_SECONDS) $(FUZZ_JOBS)
 
 lint: .venv/tools

@@ -101,11 +101,12 @@ def test_only_misses_of_the_caches_are_recorded(tmp_path: Path) -> None:
     plain, behind = tmp_path / "plain.slt", tmp_path / "behind.slt"
     capture(plain, "/bin/true", options=("--filter", "0"))
     capture(behind, "/bin/true", options=("--cache", "L1:32KiB,LL:256KiB"))
-    assert info(behind)["filter"] == {"caches": "L1:32KiB,LL:256KiB"}
-    assert info(behind)["references"] < info(plain)["references"] / 10  # type: ignore[operator]
+    every, missed = info(plain), info(behind)
+    assert missed["filter"] == {"caches": "L1:32KiB,LL:256KiB"}
+    assert missed["references"] < every["references"] / 10  # type: ignore[operator]
     # The first line of a page is a miss, so the pages are equal except those that differ between
     # runs (addresses are random).
-    assert abs(info(behind)["footprint_pages"] - info(plain)["footprint_pages"]) < 10  # type: ignore[operator]
+    assert abs(missed["footprint_pages"] - every["footprint_pages"]) < 10  # type: ignore[operator]
 
 
 def test_without_qemu_and_valgrind_both_packages_are_named(tmp_path: Path) -> None:
@@ -148,6 +149,7 @@ def test_bad_usage_is_one_line_and_leaves_nothing(tmp_path: Path, options: tuple
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not all(map(shutil.which, ("qemu-x86_64", "valgrind", "sqlite3"))), reason="qemu-user, valgrind or sqlite3 is missing")
 def test_both_methods_record_equivalent_traces(tmp_path: Path) -> None:
     """LRU faults over the first five million references of sqlite3, at three sizes."""

@@ -7,6 +7,7 @@ output.
 from __future__ import annotations
 
 import json
+import os
 import random
 import struct
 import subprocess
@@ -16,7 +17,8 @@ from pathlib import Path
 import pytest
 from replayed import points
 
-TRACES = 400
+#: `make soak`'s setting tries more (the seeds are those of `make test` and further ones).
+TRACES = 400 if "SWAPLAB_SOAK_SECONDS" in os.environ else 120
 # swaplab's policies by key, libCacheSim's by class and parameters (2Q and S3-FIFO with the sizes of
 # swaplab's defaults).
 PEERS: dict[str, tuple[str, dict[str, float]]] = {

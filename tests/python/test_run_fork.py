@@ -17,6 +17,6 @@ def test_an_allocator_with_fork_handlers_of_its_own_is_no_deadlock(tmp_path, sch
     target = tmp_path / "atfork"
     subprocess.run([program("gcc"), "-O1", "-pthread", "-o", target, HERE / "atfork.c"], check=True)
     run = paged([str(target)], "8MiB", "--swap", scheme, stats=tmp_path / "s.json", timeout=60)
-    assert (run.returncode, run.stdout) == (0, b"100\n"), run.stderr
+    assert (run.returncode, run.stdout) == (0, b"20\n"), run.stderr
     stats = json.loads((tmp_path / "s.json").read_text())
-    assert stats["forks"] >= 100 and stats["swap_outs"] > 0, stats
+    assert stats["forks"] >= 20 and stats["swap_outs"] > 0, stats

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { FORKS = 100, BYTES = 6 << 20 };
+enum { FORKS = 20, BYTES = 6 << 20 };
 static pthread_mutex_t heap = PTHREAD_MUTEX_INITIALIZER;
 static volatile int ended;
 

@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 		else
 			give(ring, argv[2], ring_buffer);
 	}
-	for (int round = 0; round < 40; round++) {
+	for (int round = 0; round < 16; round++) {
 		for (int i = 0; i < PRESSURE; i += PAGE) pressure[i] = round + i / PAGE;
 		need(pread(file, direct, BUFFER, round % 4 * BUFFER) == BUFFER, "pread");
 		check(direct, round, "direct I/O");
