@@ -205,7 +205,7 @@ impl Policy for ActiveInactivePolicy {
 
     fn begin_reclaim(&mut self, by: Reclaimer) {
         match by {
-            Reclaimer::KswapdAgain => self.resume_kswapd(),
+            Reclaimer::KswapdAgain(_) => self.resume_kswapd(),
             Reclaimer::DirectAgain => self.resume_direct(),
             _ => self.begin(by),
         }

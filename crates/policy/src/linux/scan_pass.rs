@@ -26,9 +26,9 @@ pub enum Reclaimer {
     Kswapd(FreePages),
     /// Direct reclaim, by an allocation that found no free page.
     Direct(FreePages),
-    /// Background reclaim that resumes after a direct reclaimer, and a direct reclaimer that
-    /// resumes after background reclaim.
-    KswapdAgain,
+    /// Background reclaim that has the processor again, and a direct reclaimer that resumes after
+    /// background reclaim.
+    KswapdAgain(FreePages),
     DirectAgain,
     /// A control group at its limit.
     Group,
@@ -151,7 +151,7 @@ impl ScanPass {
     fn goal(&self) -> usize {
         match self.by {
             Reclaimer::Kswapd(pages) => pages.high.max(BATCH),
-            Reclaimer::Direct(_) | Reclaimer::Group | Reclaimer::KswapdAgain | Reclaimer::DirectAgain => BATCH,
+            Reclaimer::Direct(_) | Reclaimer::Group | Reclaimer::KswapdAgain(_) | Reclaimer::DirectAgain => BATCH,
         }
     }
 
@@ -160,7 +160,7 @@ impl ScanPass {
     pub fn is_tiny(&self, files: usize) -> bool {
         match self.by {
             Reclaimer::Kswapd(pages) | Reclaimer::Direct(pages) => files + pages.free + self.reclaimed_in_all <= pages.high,
-            Reclaimer::Group | Reclaimer::KswapdAgain | Reclaimer::DirectAgain => false,
+            Reclaimer::Group | Reclaimer::KswapdAgain(_) | Reclaimer::DirectAgain => false,
         }
     }
 

@@ -81,7 +81,8 @@ impl Residency {
     }
 
     /// Make `policy` release pages until `wanted` frames are free. Returns false if it releases
-    /// none.
+    /// none. A policy that has scanned a batch in vain goes on at once: nothing else happens
+    /// meanwhile.
     #[inline(always)]
     pub fn make_room<P: Policy + ?Sized>(&mut self, policy: &mut P, incoming: Option<(PageId, Op)>, wanted: usize) -> bool {
         if self.view.free < wanted as isize {
@@ -100,7 +101,7 @@ impl Residency {
         while self.view.free < wanted as isize {
             let before = self.view.free;
             policy.reclaim(incoming, &mut self.view);
-            if self.view.free == before {
+            if self.view.free == before && !policy.goes_on() {
                 return false;
             }
         }

@@ -43,8 +43,17 @@ impl Plain {
         let costs = Costs { swap_read_ns, swap_write_ns, file_read_ns, file_write_ns };
         let setup = Setup { pages, frames, costs, seed: 1, future: Some(Arc::from(future)) };
         let policy = PolicySpec::parse(spec).and_then(|s| s.build(&setup))?;
-        let classes = (0..pages).map(|p| Class::ALL[p % 3]);
-        Ok(Plain { policy, pages: Residency::new(classes), frames, used: 0, storage: false, writing: Vec::new(), written: Vec::new() })
+        Ok(Plain::of(policy, frames, (0..pages).map(|p| Class::ALL[p % 3])))
+    }
+
+    /// Build the policy `spec` for anonymous pages only.
+    pub fn anonymous(spec: &str, pages: usize, frames: usize) -> Plain {
+        let Plain { policy, .. } = Plain::new(spec, pages, frames);
+        Plain::of(policy, frames, (0..pages).map(|_| Class::Anonymous))
+    }
+
+    fn of(policy: AnyPolicy, frames: usize, classes: impl Iterator<Item = Class>) -> Plain {
+        Plain { policy, pages: Residency::new(classes), frames, used: 0, storage: false, writing: Vec::new(), written: Vec::new() }
     }
 
     /// Make one reference. Returns whether it faults.
@@ -179,6 +188,10 @@ impl Plain {
 
     pub fn scanned(&self) -> u64 {
         self.policy.as_dyn().scanned()
+    }
+
+    pub fn refilled(&self) -> u64 {
+        self.policy.as_dyn().refilled()
     }
 
     pub fn gauges(&self) -> Vec<(&'static str, f64)> {

@@ -138,7 +138,7 @@ fn background_reclaim_goes_on_where_a_direct_reclaimer_interrupted_it() {
     linux.begin_reclaim(Reclaimer::Direct(FreePages { free: 0, high: 8 }));
     linux.faults(&[65]);
     assert_eq!(linux.passes(), before, "a direct reclaimer's passes are its own");
-    linux.begin_reclaim(Reclaimer::KswapdAgain);
+    linux.begin_reclaim(Reclaimer::KswapdAgain(FreePages { free: 0, high: 8 }));
     linux.faults(&[68]);
     assert!(before > Some(0) && linux.passes() <= before.map(|passes| passes + 1), "{before:?} {:?}", linux.passes());
     assert_eq!(Plain::new("active-inactive", 120, 16).passes(), None);
@@ -223,7 +223,7 @@ fn a_reclaimer_of_6_12_pauses_after_a_batch_in_vain() {
     linux.faults(&(0..100).map(|n| 3 * n + 2).collect::<Vec<u32>>());
     let free = FreePages { free: 0, high: 10 };
     let mut steps = Vec::new();
-    for by in [Reclaimer::Kswapd(free), Reclaimer::Direct(free), Reclaimer::KswapdAgain, Reclaimer::DirectAgain] {
+    for by in [Reclaimer::Kswapd(free), Reclaimer::Direct(free), Reclaimer::KswapdAgain(free), Reclaimer::DirectAgain] {
         let before = linux.scanned();
         linux.begin_reclaim(by);
         let pages = linux.reclaim_once();

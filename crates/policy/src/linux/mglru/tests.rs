@@ -1,6 +1,7 @@
 //! Cases worked by hand.
 
 use crate::plain::Plain;
+use crate::{FreePages, Reclaimer};
 
 // Plain runner: pages 0, 3, .. are anonymous; 1, 4, .. of private, 2, 5, .. of shared files.
 
@@ -12,16 +13,16 @@ fn gauge(run: &Plain, name: &str) -> f64 {
 fn reclaim_takes_from_the_oldest_generation_what_was_not_used_since() {
     let mut mglru = Plain::new("mglru", 30, 3);
     assert_eq!(mglru.faults(&[0, 3, 6]), 3);
-    assert_eq!((gauge(&mglru, "walks"), gauge(&mglru, "generations_anon")), (0.0, 2.0));
-    // The first aging finds every page used by its fault; two more make that generation the
-    // oldest of three. 0 is evicted.
+    assert_eq!((gauge(&mglru, "agings"), gauge(&mglru, "generations_anon")), (0.0, 2.0));
+    // The first aging finds every page used by its fault, the second makes that generation the
+    // oldest but one. All three pages are isolated, and 0 is evicted.
     assert_eq!(mglru.faults(&[9]), 1);
     assert_eq!(mglru.resident(), [3, 6, 9]);
-    assert_eq!((gauge(&mglru, "walks"), gauge(&mglru, "generations_anon")), (3.0, 3.0));
-    // 3 was used since: the scan moves it to the youngest generation, and 6 is evicted.
+    assert_eq!(gauge(&mglru, "agings"), 2.0);
+    // 3 was used since: it moves to the youngest generation, and 6 is evicted.
     assert_eq!(mglru.faults(&[3, 12]), 1);
     assert_eq!(mglru.resident(), [3, 9, 12]);
-    assert_eq!(gauge(&mglru, "walks"), 3.0);
+    assert_eq!(gauge(&mglru, "agings"), 2.0);
 }
 
 /// 0 was evicted from the generation that is still the oldest one. Two agings later it is no
@@ -32,8 +33,8 @@ fn a_page_of_the_oldest_generation_that_comes_back_is_of_the_working_set() {
     mglru.faults(&[0, 3, 6, 9]);
     assert_eq!([0, 27].map(|page| mglru.is_of_working_set(page)), [true, false]);
     mglru.faults(&[3, 12, 15]);
-    assert_eq!(gauge(&mglru, "walks"), 5.0);
-    assert_eq!([0, 6, 3].map(|page| mglru.is_of_working_set(page)), [false, false, true]);
+    assert_eq!(gauge(&mglru, "agings"), 4.0);
+    assert_eq!([0, 6, 9].map(|page| mglru.is_of_working_set(page)), [false, false, true]);
 }
 
 #[test]
@@ -47,8 +48,7 @@ fn eviction_from_a_generation_younger_than_min_ttl_is_counted() {
 
 #[test]
 fn without_swap_pages_of_files_go_and_anonymous_ones_only_when_there_are_no_others() {
-    // The plain runner's pages 0, 3, 6, .. are anonymous, 2, 5, 8, .. of files. Four anonymous
-    // pages are older than two of files.
+    // Four anonymous pages are older than two of files.
     let mut mglru = Plain::new("mglru:swappiness=200", 60, 6);
     mglru.set_swappable(false);
     mglru.faults(&[0, 3, 6, 9, 2, 5, 8, 11]);
@@ -58,25 +58,59 @@ fn without_swap_pages_of_files_go_and_anonymous_ones_only_when_there_are_no_othe
     assert_eq!(mglru.resident().iter().filter(|page| **page % 3 == 0).count(), 2);
 }
 
+/// 200 pages, all used by their faults. The passes of priority 11 and 10 age. From priority 6 on,
+/// batches of 64 pages are isolated; the first page of each moves to the youngest generation with
+/// its neighbours: pages 0 to 63, 64 to 127. More than half of the pages are young now, so the pass
+/// of priority 4 ages. 128 takes 129 to 159 along (96 to 127 are not used any more), 160 those to
+/// 191, and 192 the last ones. The generation is empty, and the next pass ages. Then 0 is the
+/// oldest page and not used since.
 #[test]
-fn file_pages_go_first_at_low_swappiness() {
-    let left = |swappiness: u32| {
-        let mut mglru = Plain::new(&format!("mglru:swappiness={swappiness}"), 60, 6);
-        mglru.faults(&[0, 3, 6, 2, 5, 8, 11, 14, 17]);
-        mglru.resident().into_iter().filter(|p| p % 3 == 0).count()
-    };
-    assert_eq!((left(1), left(200)), (3, 0));
+fn without_walks_a_used_page_takes_its_neighbours_along() {
+    let mut mglru = Plain::anonymous("mglru:walks=off", 300, 200);
+    mglru.faults(&(0..200).collect::<Vec<_>>());
+    assert_eq!(mglru.faults(&[200]), 1);
+    assert_eq!(mglru.resident(), (1..=200).collect::<Vec<_>>());
+    assert_eq!(gauge(&mglru, "agings"), 4.0);
+    // Three batches of 64, one of 8 and one of 64 pages were isolated; no page table was walked.
+    assert_eq!((mglru.scanned(), mglru.refilled()), (264, 0));
 }
 
+/// Walks of the page tables and their 200 pages each take time. The batch of 64 pages is more than
+/// the goal of 32, so that the reclaimer ends with it.
 #[test]
-fn the_highest_tier_that_refaults_no_more_than_others_is_evicted() {
-    // As above: 9 replaced 0 after three agings. 3 is used a second time and moves to the youngest
-    // generation, and 12 replaces 6. Two agings later 3 is alone in the oldest generation. With two
-    // uses it is in tier 1, the highest of two, which is not protected, because nothing has
-    // refaulted.
-    let mut mglru = Plain::new("mglru:tiers=2", 30, 3);
-    mglru.faults(&[0, 3, 6, 9, 3, 12]);
-    assert_eq!(mglru.resident(), [3, 9, 12]);
-    mglru.faults(&[15]);
-    assert_eq!((mglru.resident(), gauge(&mglru, "walks")), (vec![9, 12, 15], 5.0));
+fn a_direct_reclaimer_ends_after_the_batch_that_reaches_its_goal() {
+    let mut mglru = Plain::anonymous("mglru", 300, 200);
+    mglru.faults(&(0..200).collect::<Vec<_>>());
+    mglru.begin_reclaim(Reclaimer::Direct(FreePages { free: 0, high: 100 }));
+    for _ in 0..2 {
+        assert_eq!((mglru.reclaim_once(), mglru.goes_on()), (0, true));
+    }
+    let mut reclaimed = 0;
+    while mglru.reclaim_once() > 0 {
+        reclaimed += 1;
+    }
+    assert_eq!((reclaimed, mglru.goes_on()), (64, false));
+    assert_eq!((mglru.scanned(), mglru.refilled()), (464, 400));
+}
+
+/// No page is old enough at first, so that a goal of 100 pages begins at priority 6. The passes of
+/// priority 6 and 5 age. That of priority 4 examines at least 12 pages: it closes the empty oldest
+/// generation, isolates 64 pages and is over.
+#[test]
+fn background_reclaim_counts_its_passes() {
+    let mut mglru = Plain::anonymous("mglru", 300, 200);
+    mglru.faults(&(0..200).collect::<Vec<_>>());
+    let pages = FreePages { free: 40, high: 100 };
+    mglru.begin_reclaim(Reclaimer::Kswapd(pages));
+    for passes in [1, 2] {
+        assert_eq!((mglru.reclaim_once(), mglru.goes_on()), (0, true));
+        assert_eq!(mglru.passes(), Some(passes));
+        mglru.begin_reclaim(Reclaimer::KswapdAgain(pages));
+    }
+    for _ in 0..64 {
+        assert_eq!(mglru.reclaim_once(), 1);
+    }
+    assert_eq!(mglru.passes(), Some(2));
+    mglru.reclaim_once();
+    assert_eq!(mglru.passes(), Some(3));
 }

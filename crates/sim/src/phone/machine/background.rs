@@ -1,10 +1,11 @@
 //! Background reclaim: kswapd frees batches of pages between its two watermarks.
 //!
 //! Source: Linux mm/vmscan.c, `balance_pgdat`.
-//! Deviations: with a policy without passes (all but `active-inactive:kernel=6.12`), kswapd checks
-//! its watermark after each batch, where `balance_pgdat` does so between passes, and counts pages
-//! under write-back as free; its writes begin when the clock has passed its work. The kernel's
-//! kswapd is throttled when it meets pages under write-back (`VMSCAN_THROTTLE_WRITEBACK`).
+//! Deviations: with a policy without passes (all but `active-inactive:kernel=6.12` and `mglru`),
+//! kswapd checks its watermark after each batch, where `balance_pgdat` does so between passes, and
+//! counts pages under write-back as free; its writes begin when the clock has passed its work. The
+//! kernel's kswapd is throttled when it meets pages under write-back
+//! (`VMSCAN_THROTTLE_WRITEBACK`).
 
 use super::clock::Elapsed;
 use super::eviction::Eviction;
@@ -22,13 +23,17 @@ pub struct Background<'a> {
 impl Background<'_> {
     /// Wake kswapd, which sleeps, because memory is low.
     pub fn wake(&mut self) {
-        let pages = FreePages { free: self.eviction.free(), high: self.eviction.frames.marks.high };
+        let pages = self.free_pages();
         self.eviction.frames.policy.begin_reclaim(Reclaimer::Kswapd(pages));
         match (self.kswapd.wake(), self.kswapd.turns.is_some()) {
             (true, true) => drop(self.take_turn(self.eviction.clock.now())),
             (true, false) => drop(self.work(self.eviction.now_ns, 0)),
             (false, _) => {}
         }
+    }
+
+    fn free_pages(&self) -> FreePages {
+        FreePages { free: self.eviction.free(), high: self.eviction.frames.marks.high }
     }
 
     /// Let kswapd catch up with the time that has passed since the last call: first that in which
@@ -141,7 +146,8 @@ impl Background<'_> {
     fn batch(&mut self) {
         let short = |of: &Eviction| of.free() + of.frames.in_use.writing < of.frames.marks.high;
         self.kswapd.reclaims = true;
-        self.eviction.frames.policy.begin_reclaim(Reclaimer::KswapdAgain);
+        let pages = self.free_pages();
+        self.eviction.frames.policy.begin_reclaim(Reclaimer::KswapdAgain(pages));
         let before_ns = self.eviction.counts.background_ns;
         let checks = self.kswapd.ends_pass(self.eviction.frames.policy.passes());
         let works = !checks || short(&self.eviction);
