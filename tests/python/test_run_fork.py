@@ -20,3 +20,19 @@ def test_an_allocator_with_fork_handlers_of_its_own_is_no_deadlock(tmp_path, sch
     assert (run.returncode, run.stdout) == (0, b"20\n"), run.stderr
     stats = json.loads((tmp_path / "s.json").read_text())
     assert stats["forks"] >= 20 and stats["swap_outs"] > 0, stats
+
+
+@pytest.mark.parametrize("words", [[], ["fork"]], ids=["alone", "fork"])
+@pytest.mark.parametrize("scheme", ["nvm-direct", "nvm-copy"])
+def test_a_process_ends_with_its_last_thread(tmp_path, scheme, words):
+    """The C library counts threads, and ends a process when none is left. The pager thread is none
+    of the program's.
+    """
+    target = tmp_path / "last"
+    subprocess.run([program("gcc"), "-O1", "-pthread", "-o", target, HERE / "last.c"], check=True)
+    native = subprocess.run([target, *words], capture_output=True, timeout=20)
+    assert native.returncode == 0 and native.stdout.endswith(b"19\nexit\n")
+    run = paged([str(target), *words], "4MiB", "--swap", scheme, stats=tmp_path / "s.json", timeout=20)
+    assert (run.returncode, run.stdout) == (0, native.stdout), run.stderr
+    processes = json.loads((tmp_path / "s.json").read_text())["processes"]
+    assert len(processes) == 1 + len(words) and all(process["swap_outs"] > 1000 for process in processes)

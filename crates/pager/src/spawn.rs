@@ -5,9 +5,14 @@
 //! thread nor its starter may need the lock: they have no thread-local variable with a destructor,
 //! which the C library registers under it. `std::thread` and a channel that waits have such
 //! variables.
+//!
+//! The C library ends the process when its last thread ends, and counts the pager thread like one
+//! of the program's. A program whose main thread ends before others would never end. So the pager
+//! thread takes itself out of that count while it runs.
 
 use std::ffi::{c_void, CStr};
 use std::io;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex};
 
 /// Bytes of the stack, as `std::thread` reserves them.
@@ -17,6 +22,40 @@ const STACK: usize = 2 << 20;
 pub struct Thread(libc::pthread_t);
 
 type Body = Box<dyn FnOnce() + Send>;
+
+/// The C library's count of threads, or null. glibc has it for debuggers (`libthread_db`).
+static COUNT: AtomicPtr<AtomicU32> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Find the C library's count of threads. This takes the lock of loaded libraries, so it is done
+/// once, before there is a thread to wait for.
+pub fn find_count() {
+    // SAFETY: looks up a name. glibc's variable is an aligned `unsigned int` that it changes
+    // atomically, and it is never unloaded.
+    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__nptl_nthreads".as_ptr()) };
+    COUNT.store(found.cast(), Ordering::Release);
+}
+
+/// The time in which this thread does not count as one of the program's.
+struct Uncounted(Option<&'static AtomicU32>);
+
+impl Uncounted {
+    fn begin() -> Uncounted {
+        // SAFETY: null, or found by `find_count`.
+        let count = unsafe { COUNT.load(Ordering::Acquire).as_ref() };
+        if let Some(count) = count {
+            count.fetch_sub(1, Ordering::AcqRel);
+        }
+        Uncounted(count)
+    }
+}
+
+impl Drop for Uncounted {
+    fn drop(&mut self) {
+        if let Some(count) = self.0 {
+            count.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+}
 
 extern "C" fn begin(body: *mut c_void) -> *mut c_void {
     // SAFETY: boxed in `spawn`, for this thread only.
@@ -31,6 +70,7 @@ impl Thread {
         let named = move || {
             // A thread without its name works as well.
             let _ = rustix::thread::set_name(name);
+            let _uncounted = Uncounted::begin();
             body();
         };
         let body: *mut Body = Box::into_raw(Box::new(Box::new(named)));

@@ -15,7 +15,7 @@ use crate::sandbox::Sandbox;
 use crate::shared::Shared;
 use crate::signals;
 use crate::sleep::{Idle, Sleep, Sleeps};
-use crate::spawn::{Answer, Thread};
+use crate::spawn::{self, Answer, Thread};
 use crate::stats::{set, Stats};
 use crate::store::{DirectFile, Media, NvmFile, Store};
 use crate::tether::Tethers;
@@ -72,6 +72,7 @@ impl Pager {
             return Err(Missing::new("budget", format!("{} bytes; at least {LEAST_BUDGET} are needed", config.budget_bytes)));
         }
         begin(stats, &config);
+        spawn::find_count();
         // A record begins with the first page.
         let allowance = if config.record.is_some() { 0 } else { config.frames() };
         let world = World::new((config.range_bytes / PAGE).next_multiple_of(CHUNK), allowance, stats)?;
