@@ -5,7 +5,8 @@
 //! `should_run_aging`.
 
 use super::refaults::{ANON, FILE};
-use crate::containers::links::{Links, List};
+use crate::containers::links::List;
+use crate::containers::lists::Lists;
 use crate::PageView;
 use swaplab_vocab::PageId;
 
@@ -22,17 +23,14 @@ fn list(kind: usize, generation: u64) -> List {
 }
 
 pub struct Generations {
-    lists: Links,
-    /// By page: the list that it is in.
-    home: Vec<u8>,
+    lists: Lists,
     pub youngest: u64,
     pub oldest: [u64; 2],
 }
 
 impl Generations {
     pub fn new(pages: usize) -> Generations {
-        let lists = Links::new(pages, ISOLATED.0 + 1);
-        Generations { lists, home: vec![0; pages], youngest: FEWEST - 1, oldest: [0; 2] }
+        Generations { lists: Lists::new(pages, ISOLATED.0 + 1), youngest: FEWEST - 1, oldest: [0; 2] }
     }
 
     /// Number of generations of a kind.
@@ -61,33 +59,27 @@ impl Generations {
     }
 
     pub fn contains(&self, page: PageId) -> bool {
-        self.lists.contains(page)
+        self.lists.home(page).is_some()
     }
 
     /// Whether the page is in the youngest generation of its kind.
     pub fn is_youngest(&self, page: PageId) -> bool {
-        let home = List(self.home[page as usize] as usize);
-        [ANON, FILE].iter().any(|kind| home == list(*kind, self.youngest))
+        [ANON, FILE].iter().any(|kind| self.lists.is_in(list(*kind, self.youngest), page))
     }
 
     /// Put a page in front of a generation, out of the list that it may be in.
     pub fn put_front(&mut self, page: PageId, kind: usize, generation: u64) {
         self.remove(page);
         self.lists.push_front(list(kind, generation), page);
-        self.home[page as usize] = list(kind, generation).0 as u8;
     }
 
     /// Put a page behind the oldest generation of a kind.
     pub fn put_last(&mut self, page: PageId, kind: usize) {
-        self.remove(page);
-        self.lists.push_back(list(kind, self.oldest[kind]), page);
-        self.home[page as usize] = list(kind, self.oldest[kind]).0 as u8;
+        self.lists.move_to_back(list(kind, self.oldest[kind]), page);
     }
 
     pub fn remove(&mut self, page: PageId) {
-        if self.lists.contains(page) {
-            self.lists.remove(List(self.home[page as usize] as usize), page);
-        }
+        self.lists.remove(page);
     }
 
     /// The oldest page of a kind.
@@ -96,9 +88,7 @@ impl Generations {
     }
 
     pub fn isolate(&mut self, page: PageId) {
-        self.remove(page);
-        self.lists.push_front(ISOLATED, page);
-        self.home[page as usize] = ISOLATED.0 as u8;
+        self.lists.move_to_front(ISOLATED, page);
     }
 
     /// The page that was isolated first.
@@ -108,26 +98,19 @@ impl Generations {
 
     /// Move the pages for which `is_used` to the youngest generation, as a walk of the page tables
     /// does (`walk_pte_range`). Returns the number of pages examined.
-    pub fn promote_used(&mut self, mut is_used: impl FnMut(PageId) -> bool) -> u64 {
+    pub fn promote_used(&mut self, mut is_used: impl FnMut(PageId) -> bool) -> usize {
         let mut examined = 0;
         for kind in [ANON, FILE] {
             let youngest = list(kind, self.youngest);
-            examined += self.lists.iter(youngest).map(&mut is_used).count() as u64;
+            examined += self.lists.iter(youngest).map(&mut is_used).count();
             for generation in self.oldest[kind]..self.youngest {
                 let from = list(kind, generation);
-                examined += self.lists.len(from) as u64;
+                examined += self.lists.len(from);
                 let mut at = self.lists.back(from);
-                while let Some(last) = at {
-                    // Used pages that follow one another move together.
-                    let (mut first, mut count) = (last, 0);
-                    while let Some(page) = at.filter(|page| is_used(*page)) {
-                        self.home[page as usize] = youngest.0 as u8;
-                        (first, count) = (page, count + 1);
-                        at = self.lists.before(page);
-                    }
-                    match count {
-                        0 => at = self.lists.before(last),
-                        _ => self.lists.transfer_run_to_front(from, youngest, first, last, count),
+                while let Some(page) = at {
+                    at = self.lists.before(page);
+                    if is_used(page) {
+                        self.lists.move_to_front(youngest, page);
                     }
                 }
             }
@@ -141,9 +124,8 @@ impl Generations {
         let full = [ANON, FILE].map(|kind| self.count(kind) == MOST);
         for kind in [ANON, FILE].into_iter().filter(|kind| full[*kind]) {
             let (from, to) = (list(kind, self.oldest[kind]), list(kind, self.oldest[kind] + 1));
-            while let Some(page) = self.lists.pop_back(from) {
-                self.lists.push_back(to, page);
-                self.home[page as usize] = to.0 as u8;
+            while let Some(page) = self.lists.back(from) {
+                self.lists.move_to_back(to, page);
             }
             self.oldest[kind] += 1;
         }
@@ -192,14 +174,9 @@ impl Generations {
     /// Check the lists, and that the resident pages are those in them, but for those that
     /// `is_written` names.
     pub fn check(&self, pages: &PageView, is_written: impl Fn(PageId) -> bool) -> std::result::Result<(), String> {
-        let all = || (0..=ISOLATED.0).map(List);
-        for list in all() {
-            self.lists.check(list)?;
-            if let Some(page) = self.lists.iter(list).find(|page| self.home[*page as usize] as usize != list.0) {
-                return Err(format!("page {page} is in list {}, noted in {}", list.0, self.home[page as usize]));
-            }
-        }
-        crate::check_residency(pages, all().flat_map(|l| self.lists.iter(l)).filter(|page| !is_written(*page)))?;
+        self.lists.check()?;
+        let listed = (0..=ISOLATED.0).map(List).flat_map(|list| self.lists.iter(list));
+        crate::check_residency(pages, listed.filter(|page| !is_written(*page)))?;
         for kind in [ANON, FILE] {
             let generations = self.count(kind);
             if !(FEWEST..=MOST).contains(&generations) {

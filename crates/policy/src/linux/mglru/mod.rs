@@ -61,6 +61,13 @@ struct Counts {
     min_ttl_broken: u64,
 }
 
+impl Counts {
+    fn examined(&mut self, pages: usize, refilled: usize) {
+        self.scanned += pages as u64;
+        self.refilled += refilled as u64;
+    }
+}
+
 pub struct MglruPolicy {
     generations: Generations,
     flags: Vec<u8>,

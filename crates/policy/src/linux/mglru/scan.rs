@@ -24,12 +24,12 @@ impl MglruPolicy {
                 used
             });
         }
-        (self.counts.scanned, self.counts.refilled) = (self.counts.scanned + examined, self.counts.refilled + examined);
+        self.counts.examined(examined, examined);
         self.counts.agings += 1;
         let closed = self.generations.open();
         self.note_closed(closed);
         self.born[(self.generations.youngest % MOST) as usize] = self.now;
-        examined as usize
+        examined
     }
 
     fn note_closed(&mut self, closed: [bool; 2]) {
@@ -67,8 +67,7 @@ impl MglruPolicy {
                 self.generations.put_front(page, now, self.generations.oldest[now].max(self.generations.oldest[kind]));
             }
         }
-        (self.counts.scanned, self.counts.refilled) =
-            (self.counts.scanned + examined as u64, self.counts.refilled + (examined - isolated) as u64);
+        self.counts.examined(examined, examined - isolated);
         (if isolated > 0 || examined == MAX_LRU_BATCH { examined } else { 0 }, isolated)
     }
 
