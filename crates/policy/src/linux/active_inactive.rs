@@ -31,7 +31,8 @@ mod sums;
 mod tests;
 
 use super::scan_balance::{Rule, ScanBalance};
-use super::scan_pass::{Reclaimer, ScanPass, BATCH};
+use super::scan_pass::{Reclaimer, ScanPass, BATCH, MAX_RECLAIM_RETRIES};
+use super::suspended::Suspended;
 use crate::containers::links::List;
 use crate::containers::lists::Lists;
 use crate::{Backing, Describe, Entry, Info, PageView, Policy, Setup, Signal};
@@ -44,11 +45,6 @@ const INACTIVE: [List; 2] = [List(0), List(1)];
 const ACTIVE: [List; 2] = [List(2), List(3)];
 const ANON: usize = Backing::Swap as usize;
 const FILE: usize = Backing::File as usize;
-
-/// A reclaimer gives up after this many rounds of passes that scanned no page (mm/internal.h,
-/// `MAX_RECLAIM_RETRIES`), which happens when every list is so short that its share rounds down to
-/// no page.
-const MAX_RECLAIM_RETRIES: u32 = 16;
 
 /// The statistics of control groups, as of their last flush.
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,10 +88,7 @@ pub struct ActiveInactivePolicy {
     age: u32,
     balance: ScanBalance,
     pass: ScanPass,
-    /// The suspended pass of background reclaim, while a direct reclaimer runs, and that of a
-    /// direct reclaimer which goes on after background reclaim.
-    kswapd_pass: Option<ScanPass>,
-    direct_pass: Option<ScanPass>,
+    suspended: Suspended<ScanPass>,
     rules: Rules,
     /// With the rules of 6.12, the statistics of the last flush; `None` before the first one.
     /// Otherwise reclaim uses current values.
@@ -139,8 +132,7 @@ impl Describe for ActiveInactivePolicy {
             age: 0,
             balance: ScanBalance::new(rule, params.number("swappiness")),
             pass: ScanPass::new(params.choice("kernel") == 2),
-            kswapd_pass: None,
-            direct_pass: None,
+            suspended: Suspended::new(),
             rules: Rules {
                 never_swaps: params.number("swappiness") == 0.0,
                 old,
@@ -205,8 +197,8 @@ impl Policy for ActiveInactivePolicy {
 
     fn begin_reclaim(&mut self, by: Reclaimer) {
         match by {
-            Reclaimer::KswapdAgain(_) => self.resume_kswapd(),
-            Reclaimer::DirectAgain => self.resume_direct(),
+            Reclaimer::KswapdAgain(_) => self.suspended.resume_kswapd(&mut self.pass, self.goes_on),
+            Reclaimer::DirectAgain => self.suspended.resume_direct(&mut self.pass),
             _ => self.begin(by),
         }
     }

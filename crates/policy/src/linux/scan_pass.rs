@@ -12,8 +12,13 @@
 //! `no_cache_trim_mode`, active pages that need no aging count as no page to scan, and a direct
 //! reclaimer stops in the middle of a pass. Pages that shrinkers free do not count as reclaimed.
 
+use super::suspended::{self, Pass as _};
+
 /// `SWAP_CLUSTER_MAX`.
 pub const BATCH: usize = 32;
+/// A reclaimer gives up after this many rounds of passes that scanned no page, or reclaimed none
+/// (mm/internal.h). Lists may be so short that the share of each rounds down to no page.
+pub const MAX_RECLAIM_RETRIES: u32 = 16;
 /// `DEF_PRIORITY`.
 const DEFAULT_PRIORITY: u32 = 12;
 /// Inactive and active anonymous pages, inactive and active file pages: the kernel's order.
@@ -89,6 +94,12 @@ struct Trim {
     off: bool,
 }
 
+impl suspended::Pass for ScanPass {
+    fn is_background(&self) -> bool {
+        matches!(self.by, Reclaimer::Kswapd(_))
+    }
+}
+
 impl ScanPass {
     pub fn new(newest: bool) -> ScanPass {
         let (targets, left) = ([0; LISTS], [0; LISTS]);
@@ -140,10 +151,6 @@ impl ScanPass {
     /// Whether no pass of the reclaimer has been set yet.
     pub fn is_at_begin(&self) -> bool {
         self.priority > DEFAULT_PRIORITY
-    }
-
-    pub fn is_background(&self) -> bool {
-        matches!(self.by, Reclaimer::Kswapd(_))
     }
 
     /// Number of pages that a pass tries to reclaim: `kswapd_shrink_node`, `try_to_free_pages`,

@@ -4,6 +4,7 @@
 use super::flags::{Scan, ACCESSED, EXECUTABLE, REFERENCED, SHADOW, WORKINGSET, WRITING, WRITTEN};
 use super::{ActiveInactivePolicy, ACTIVE, ANON, FILE, INACTIVE};
 use crate::linux::scan_pass::{Balance, Reclaimer, BATCH};
+use crate::linux::suspended::Pass;
 use crate::PageView;
 
 impl ActiveInactivePolicy {
@@ -178,29 +179,11 @@ impl ActiveInactivePolicy {
         }
     }
 
-    /// A reclaimer begins. A direct reclaimer suspends the current pass of background reclaim until
-    /// it ends.
+    /// A reclaimer begins.
     pub(super) fn begin(&mut self, by: Reclaimer) {
-        if self.pass.is_background() {
-            self.kswapd_pass = Some(self.pass.clone());
-        }
+        self.suspended.begin(&self.pass);
         self.pass.begin(by);
         self.take_refaults();
-    }
-
-    /// Background reclaim resumes its suspended pass.
-    pub(super) fn resume_kswapd(&mut self) {
-        if !self.pass.is_background() {
-            self.direct_pass = self.goes_on.then(|| self.pass.clone());
-            self.pass = self.kswapd_pass.take().unwrap_or_else(|| self.pass.clone());
-        }
-    }
-
-    /// A direct reclaimer resumes its suspended pass.
-    pub(super) fn resume_direct(&mut self) {
-        if let Some(direct) = self.direct_pass.take() {
-            self.kswapd_pass = Some(std::mem::replace(&mut self.pass, direct));
-        }
     }
 
     /// Take over the refaults since the last reclaimer began: they make this one deactivate active

@@ -29,7 +29,8 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
-use super::scan_pass::{Reclaimer, BATCH};
+use super::scan_pass::{Reclaimer, BATCH, MAX_RECLAIM_RETRIES};
+use super::suspended::{Pass as _, Suspended};
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use generations::{Generations, MOST};
 use pass::Pass;
@@ -44,10 +45,6 @@ const SHADOW: u8 = 2;
 /// The page is being written to swap, or has been written. It is in a list, but not resident.
 const WRITING: u8 = 4;
 const WRITTEN: u8 = 8;
-
-/// A reclaimer gives up after this many rounds of passes in which it reclaimed nothing
-/// (mm/internal.h, `MAX_RECLAIM_RETRIES`).
-const MAX_RECLAIM_RETRIES: u32 = 16;
 
 /// Counts that the result shows. No decision depends on them, except that background reclaim waits
 /// for the end of a pass.
@@ -82,10 +79,7 @@ pub struct MglruPolicy {
     walks: bool,
     swappable: bool,
     pass: Pass,
-    /// The suspended pass of background reclaim, while a direct reclaimer runs, and that of a
-    /// direct reclaimer which goes on after background reclaim.
-    kswapd_pass: Option<Pass>,
-    direct_pass: Option<Pass>,
+    suspended: Suspended<Pass>,
     /// Whether the last call of `reclaim` returned because it had scanned a batch in vain.
     goes_on: bool,
     counts: Counts,
@@ -128,8 +122,7 @@ impl Describe for MglruPolicy {
             walks: params.switch("walks"),
             swappable: true,
             pass: Pass::of(Reclaimer::Group),
-            kswapd_pass: None,
-            direct_pass: None,
+            suspended: Suspended::new(),
             goes_on: false,
             counts: Counts::default(),
         })
@@ -187,21 +180,12 @@ impl Policy for MglruPolicy {
     fn begin_reclaim(&mut self, by: Reclaimer) {
         match by {
             Reclaimer::KswapdAgain(pages) => {
-                if !self.pass.is_background() {
-                    self.direct_pass = self.goes_on.then(|| self.pass.clone());
-                    self.pass = self.kswapd_pass.take().unwrap_or_else(|| self.pass.clone());
-                }
+                self.suspended.resume_kswapd(&mut self.pass, self.goes_on);
                 self.pass.resume(pages);
             }
-            Reclaimer::DirectAgain => {
-                if let Some(direct) = self.direct_pass.take() {
-                    self.kswapd_pass = Some(std::mem::replace(&mut self.pass, direct));
-                }
-            }
+            Reclaimer::DirectAgain => self.suspended.resume_direct(&mut self.pass),
             Reclaimer::Kswapd(_) | Reclaimer::Direct(_) | Reclaimer::Group => {
-                if self.pass.is_background() {
-                    self.kswapd_pass = Some(self.pass.clone());
-                }
+                self.suspended.begin(&self.pass);
                 self.pass = Pass::of(by);
             }
         }

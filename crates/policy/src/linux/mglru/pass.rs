@@ -6,6 +6,7 @@
 //! `do_try_to_free_pages`.
 
 use crate::linux::scan_pass::{FreePages, Reclaimer, BATCH};
+use crate::linux::suspended::{self, Pass as _};
 
 /// `DEF_PRIORITY`.
 pub const DEFAULT_PRIORITY: u32 = 12;
@@ -34,6 +35,12 @@ pub struct Pass {
     pub idle_rounds: u32,
 }
 
+impl suspended::Pass for Pass {
+    fn is_background(&self) -> bool {
+        matches!(self.by, Reclaimer::Kswapd(_))
+    }
+}
+
 impl Pass {
     pub fn of(by: Reclaimer) -> Pass {
         let free = match by {
@@ -53,10 +60,6 @@ impl Pass {
             reclaimed_since: 0,
             idle_rounds: 0,
         }
-    }
-
-    pub fn is_background(&self) -> bool {
-        matches!(self.by, Reclaimer::Kswapd(_))
     }
 
     /// Number of pages that a pass tries to reclaim: `kswapd_shrink_node`, `try_to_free_pages`,
