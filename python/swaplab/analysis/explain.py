@@ -4,15 +4,13 @@ is ready; and the worst launches.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+import polars as pl
 from pydantic import BaseModel, ConfigDict
 
 from swaplab.core.errors import BadInput
 from swaplab.core.model import Kind
-
-if TYPE_CHECKING:
-    import polars as pl
 
 #: Parts of a launch in the table `launches`, in the order of the waterfall.
 PARTS = {
@@ -149,8 +147,6 @@ def worst(launches: pl.DataFrame, place: str, design: str | None = None, seed: i
 
     Of each design, app and kind of start, only the worst launch is listed.
     """
-    import polars as pl  # a tenth of a second to import
-
     table = _checked(launches, place, design, seed).with_columns(waited=pl.col("ready_ns") - pl.col("cpu_ns"))
     table = table.sort("waited", "design", "launch", descending=[True, False, False])
     table = table.unique(["design", "app", "start"], keep="first", maintain_order=True).head(most)
@@ -174,8 +170,6 @@ def worst(launches: pl.DataFrame, place: str, design: str | None = None, seed: i
 
 
 def _checked(table: pl.DataFrame, place: str, design: str | None, seed: int | None) -> pl.DataFrame:
-    import polars as pl  # a tenth of a second to import
-
     if missing := {"design", "seed", "launch", "app", "start", "at_ns", "ready_ns", *PARTS} - set(table.columns):
         raise BadInput(f"{place}: no column '{min(missing)}'; expected the table of launches that a run of the world 'phone' writes")
     for option, wanted in (("design", design), ("seed", seed)):

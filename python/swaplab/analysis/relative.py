@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from swaplab.analysis.registry import is_bound, key_of
 from swaplab.analysis.verdict import Candidate, Verdict, verdict
 from swaplab.core.errors import BadInput
 from swaplab.core.model import Row
 from swaplab.core.statistics import geometric_mean
-
-if TYPE_CHECKING:
-    import polars as pl
 
 #: The parts of Fig. 4 of SPO-CLOCK (Yoon, Cho and Bahn), which leaves file writes out.
 PARTS = ("swap_read", "swap_write", "file_read")
@@ -40,8 +38,6 @@ def frame_of(rows: Sequence[Row]) -> pl.DataFrame:
     figure is unknown. `stall_ns` is I/O time plus processor time for swap. Raises BadInput for a
     row of another world.
     """
-    import polars as pl  # a tenth of a second to import
-
     lines = []
     for row in rows:
         if row.replay is None:
@@ -89,8 +85,6 @@ def relative(frame: pl.DataFrame, baseline: str) -> pl.DataFrame:
 
     They are null if the baseline's time is 0.
     """
-    import polars as pl  # a tenth of a second to import
-
     fig4 = pl.sum_horizontal(f"{part}_ns" for part in PARTS)
     base = frame.filter(pl.col("design") == baseline).select("frames", base_ns="io_ns", base_fig4_ns=fig4)
 
@@ -126,8 +120,6 @@ def standings(rows: pl.DataFrame) -> list[Standing]:
     """Rank the designs, best first. Only sizes that the trace's filter allows count, and only
     designs replayed at all of them.
     """
-    import polars as pl  # a tenth of a second to import
-
     valid = rows.filter(~pl.col("filter_limited") & pl.col("ratio").is_not_null())
     sizes = valid["frames"].n_unique()
     policies = dict(valid.select("design", "policy").iter_rows())

@@ -17,6 +17,7 @@ from swaplab.core import document as documents
 from swaplab.core import experiment as experiments
 from swaplab.core.files import path_for_message
 from swaplab.core.model import Experiment
+from swaplab.report.folder import files_of
 from swaplab.worlds.result import Options
 from swaplab.worlds.run import Outcome, run
 from swaplab.worlds.sweep.cluster import dask_cluster
@@ -93,8 +94,6 @@ def run_and_write(
     if store is not None and options.dry_run:
         store.abandon()
     elif store is not None:
-        from swaplab.report.folder import files_of  # loads the chart library, an eighth of a second
-
         store.finish({name: text.encode() for name, text in outcome.files.items()} | files_of(outcome.document, outcome.tables))
     return outcome
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import polars as pl
 from pydantic import BaseModel
 
 from swaplab import _core
 from swaplab.core.errors import BadInput
 from swaplab.core.files import path_for_message, read_text
 from swaplab.core.model import Document, Row
-
-if TYPE_CHECKING:
-    import polars as pl
 
 SUMMARY = "summary.json"
 MANIFEST = "manifest.json"
@@ -48,8 +45,6 @@ def manifest(document: Document) -> str:
 def read_table(run: str | os.PathLike[str], table: str) -> pl.DataFrame:
     """Read a parquet table of a run folder: launches, queue_waits, timeline, kills, tracepoints,
     swap_entries, traffic, energy or results."""
-    import polars as pl  # a tenth of a second to import
-
     path = Path(run) / f"{table}.parquet"
     if not path.is_file():
         raise BadInput(f"{path_for_message(path)}: not there; expected a run folder of `swaplab run -o` whose world has this table")
@@ -88,8 +83,6 @@ def frame(document: Document) -> pl.DataFrame:
     """A frame with the rows of the document: columns for what identifies a row, the varied values,
     and every figure by its path.
     """
-    import polars as pl  # a tenth of a second to import
-
     rows = [_columns(row) for row in document.rows]
     names = dict.fromkeys(name for row in rows for name in row)
     return pl.DataFrame([{name: row.get(name) for name in names} for row in rows], infer_schema_length=None, strict=False)

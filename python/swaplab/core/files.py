@@ -10,12 +10,10 @@ import re
 import secrets
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from swaplab.core.errors import BadInput
-
-if TYPE_CHECKING:
-    import polars as pl
 
 #: Control characters of Unicode (C0, DEL, C1).
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")

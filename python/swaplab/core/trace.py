@@ -6,6 +6,7 @@ import tempfile
 from html import escape
 from pathlib import Path
 
+import polars as pl
 from pydantic import BaseModel, ConfigDict
 
 from swaplab import _core
@@ -91,8 +92,6 @@ def to_parquet(trace: Path, reading: Reading | None, output: Path) -> None:
     """Write a trace as parquet, as a stream: columns `page` (UInt64), `op`, and `app`, `class`
     where they are known.
     """
-    import polars as pl  # a tenth of a second to import
-
     refuse_overwrite(output, [trace])
     if not output.absolute().parent.is_dir():
         raise BadInput(f"{path_for_message(output.parent)}: no such folder; expected one to write {output.name} into")

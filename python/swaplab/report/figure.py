@@ -20,9 +20,12 @@ from swaplab.report.theme import ROLES, JsonObject, altair_config
 
 T = TypeVar("T")
 
-#: Altair's Vega-Lite version (major.minor), which vl-convert needs because its default is its
-#: newest version.
-VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+
+def vega_lite() -> str:
+    """Altair's Vega-Lite version (major.minor), which vl-convert needs because its default is its
+    newest version.
+    """
+    return ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 
 
 #: Redundant parts of Vega's SVG: empty paths, and attributes that the page's style sheet sets for
@@ -70,7 +73,7 @@ class Figure:
     def png(self, scale: float = 2.0) -> bytes:
         import vl_convert  # loads a JavaScript engine
 
-        png: bytes = vl_convert.vegalite_to_png(_spec(self.wide, opaque=True), vl_version=VEGA_LITE, scale=scale)
+        png: bytes = vl_convert.vegalite_to_png(_spec(self.wide, opaque=True), vl_version=vega_lite(), scale=scale)
         return png
 
     def inline(self) -> Drawings:
@@ -107,7 +110,7 @@ def without_control(value: T) -> T:
 def _draw(chart: alt.TopLevelMixin, opaque: bool = False) -> str:
     import vl_convert  # loads a JavaScript engine
 
-    svg: str = vl_convert.vegalite_to_svg(_spec(chart, opaque), vl_version=VEGA_LITE)
+    svg: str = vl_convert.vegalite_to_svg(_spec(chart, opaque), vl_version=vega_lite())
     return svg
 
 

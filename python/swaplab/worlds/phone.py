@@ -18,7 +18,7 @@ PARALLEL = True
 
 #: Columns that are not integers.
 TEXTS = ("app", "owner", "start", "freed", "reason", "part", "design", "sender")
-NUMBERS = {"joules": pl.Float64, "freed_ns": pl.Int64, "died_ns": pl.Int64}
+REALS = ("joules",)
 
 
 def batches(points: list[Experiment]) -> list[list[int]]:
@@ -54,7 +54,7 @@ def _read(table: Path) -> pl.DataFrame:
     need not be in memory with the columns.
     """
     head = pl.read_csv(table, n_rows=0).columns
-    schema = {name: pl.String if name in TEXTS else NUMBERS.get(name, pl.Int64) for name in head}
+    schema = {name: pl.String if name in TEXTS else pl.Float64 if name in REALS else pl.Int64 for name in head}
     columns = table.with_suffix(".parquet")
     pl.scan_csv(table, schema=schema, low_memory=True).sink_parquet(columns, compression="lz4")
     table.unlink()

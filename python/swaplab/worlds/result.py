@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+import polars as pl
 from pydantic import BaseModel
 
 from swaplab.core.files import file_name
 from swaplab.core.model import Host, Row
-
-if TYPE_CHECKING:
-    import polars as pl
 
 #: Called with the units of work done and their total; may raise KeyboardInterrupt.
 Listener = Callable[[int, int], None]

@@ -9,7 +9,8 @@ import platform
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from swaplab import __version__
 from swaplab.core import experiment as experiments
@@ -21,9 +22,6 @@ from swaplab.worlds.registry import world
 from swaplab.worlds.result import CoreResult, Options, WorldResult
 from swaplab.worlds.sweep.runner import Runner, in_this_process
 from swaplab.worlds.sweep.store import Store
-
-if TYPE_CHECKING:
-    import polars as pl
 
 #: Version of the document's form (crates/experiment/src/document).
 SCHEMA = 2
@@ -161,8 +159,6 @@ def _identity(world_key: str, point: Experiment) -> str:
 
 def _joined(results: list[WorldResult]) -> dict[str, pl.DataFrame]:
     """Concatenate the tables of all worlds by name, with a column `world`."""
-    import polars as pl  # a tenth of a second to import
-
     frames_by_name: dict[str, list[pl.DataFrame]] = {}
     for result in results:
         world_key = result.rows[0].world if result.rows else ""

@@ -175,7 +175,7 @@ def _detail(of: Configuration, outcomes: list[Outcome], visits: list[Visit], cal
 
 Columns = dict[str, str | int | float | bool]
 #: The first columns of every table.
-HEAD = {"design": pl.String, "seed": pl.Int64}
+HEAD: dict[str, type] = {"design": str, "seed": int}
 
 
 def tables(done: list[tuple[Configuration, list[Outcome]]]) -> dict[str, pl.DataFrame]:
@@ -191,7 +191,7 @@ def tables(done: list[tuple[Configuration, list[Outcome]]]) -> dict[str, pl.Data
             rows["launches"] += [head | _launch(visit) for visit in outcome.visits]
             rows["timeline"] += [head | moment for moment in outcome.timeline]
             rows["kills"] += [head | asdict(death) for death in outcome.kills]
-    kills = HEAD | {"at_ns": pl.Int64, "app": pl.String, "reason": pl.String, "freed_bytes": pl.Int64}
+    kills = HEAD | {"at_ns": int, "app": str, "reason": str, "freed_bytes": int}
     frames = {name: pl.DataFrame(content, infer_schema_length=None) for name, content in rows.items() if name != "kills" and content}
     return frames | {"kills": pl.DataFrame(rows["kills"], schema=kills)}
 

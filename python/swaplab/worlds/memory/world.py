@@ -10,7 +10,8 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from swaplab._core import span_seconds
 from swaplab.core.errors import BadInput
@@ -28,9 +29,6 @@ from swaplab.worlds.procfs import PAGE
 from swaplab.worlds.result import Options, WorldResult
 from swaplab.worlds.spawn import find_program
 from swaplab.worlds.swap import Swap, spec_text
-
-if TYPE_CHECKING:
-    import polars as pl
 
 KEY = "memory"
 #: Concurrent runs on one machine would disturb each other's measurements.
@@ -248,8 +246,6 @@ def _figures_of_repetition(outcome: Outcome) -> dict[str, float]:
 
 
 def _launches_table(done: list[tuple[Experiment, Design, list[Outcome]]]) -> pl.DataFrame:
-    import polars as pl  # a tenth of a second to import
-
     rows = [
         {
             "design": design.name,

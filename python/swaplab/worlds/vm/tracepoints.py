@@ -7,8 +7,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-import polars as pl
-
 from swaplab.worlds.kernel.collect.events import Event
 
 #: Name suffixes of pairs of tracepoints that a task passes at the begin and the end of an
@@ -23,7 +21,7 @@ _KINDS = {"R": "read", "W": "write", "D": "discard", "F": "flush"}
 SECTOR = 512
 #: Columns of the table `tracepoints` after those of every table. `length_ns` is null for an
 #: instant.
-COLUMNS = {"at_ns": pl.Int64, "length_ns": pl.Int64, "track": pl.String, "name": pl.String, "detail": pl.String}
+COLUMNS: dict[str, type] = {"at_ns": int, "length_ns": int, "track": str, "name": str, "detail": str}
 
 
 @dataclass(frozen=True)
