@@ -15,6 +15,8 @@ mod frequency;
 mod linux;
 mod offline;
 mod recency;
+#[cfg(doctest)]
+mod release_only;
 mod spec;
 
 #[cfg(test)]
