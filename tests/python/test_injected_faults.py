@@ -51,8 +51,8 @@ CASES = {
     "compare": Case(["compare", "a=d.json", "b=d.json", "-o", "out"], "out"),
     "capture by qemu": Case(["trace", "capture", "--method", "qemu", "-o", "out", "--", "/bin/true"], "out", same=False),
     "capture by lackey": Case(["trace", "capture", "--method", "lackey", "-o", "out", "--", "/bin/true"], "out", same=False),
-    "record": Case(["exec", "--dram", "64MiB", "--record", "out", "--", "python3", "-c", "len([0] * 3000000)"], "out", same=False),
-    "statistics": Case(["exec", "--dram", "64MiB", "--stats", "out", "--", "python3", "-c", "len([0] * 3000000)"], "out", same=False),
+    "record": Case(["exec", "--dram", "64MiB", "--record", "out", "--", "python3", "-S", "-c", "len([0] * 300000)"], "out", same=False),
+    "statistics": Case(["exec", "--dram", "64MiB", "--stats", "out", "--", "python3", "-S", "-c", "len([0] * 300000)"], "out", same=False),
 }
 
 

@@ -149,7 +149,7 @@ def small(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("options", [[], ["--mapping", "ignore", "--signal", "reference-bit:500"], ["--swap", "zram"]], ids=str)
-@pytest.mark.parametrize("trace", sorted(path.stem for path in DATA.glob("*.slt")))
+@pytest.mark.parametrize("trace", ["djpeg", "node"])
 def test_lru_as_a_plug_in_is_lru(library: Path, trace: str, options: list[str]) -> None:
     policies = ["lru", f"{library}:mine", f"{PYTHON}:Mine"]
     rows = document("replay", DATA / f"{trace}.slt", "--policy", ",".join(policies), "--memory", "5%,20%", *options)["rows"]

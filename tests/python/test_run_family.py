@@ -31,7 +31,7 @@ def test_the_record_is_of_the_program_alone(tmp_path, family):
 
 
 #: Schemes, seeds and numbers of processes; `make soak` tries all.
-CASES = [("nvm-direct", "2", 14), ("nvm-direct", "3", 5), ("zram", "3", 5), ("zram", "2", 14)]
+CASES = [("nvm-direct", "3", 5), ("nvm-direct", "2", 14), ("zram", "3", 5), ("zram", "2", 14)]
 
 
 @pytest.mark.parametrize(("scheme", "seed", "processes"), CASES if "SWAPLAB_SOAK_SECONDS" in os.environ else CASES[::2])

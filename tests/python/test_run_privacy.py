@@ -14,7 +14,7 @@ from rss import MIB, assert_the_budget_holds, watched
 from swaplab.core.errors import NotSupported
 from swaplab.worlds.memory import pager
 
-PROGRAM = "import sys; m = bytearray(b'secret--' * (1 << 21)); print('ready', flush=True); sys.stdin.read(); sum(m[::4096])"
+PROGRAM = "import sys; m = bytearray(b'secret--' * (1 << 20)); print('ready', flush=True); sys.stdin.read(); sum(m[::4096])"
 
 
 @pytest.mark.parametrize("swap", ["nvm-direct", "flash"])

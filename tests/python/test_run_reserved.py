@@ -11,7 +11,7 @@ import pytest
 from rss import MIB, assert_the_budget_holds, watched
 from test_run import HERE, program, pytestmark  # noqa: F401
 
-RUNS = 200 if "SWAPLAB_SOAK_SECONDS" in os.environ else 8
+RUNS = 200 if "SWAPLAB_SOAK_SECONDS" in os.environ else 4
 
 
 @pytest.fixture(scope="session")

@@ -11,15 +11,14 @@ import time
 from rss import MIB, SWAPLAB, assert_the_budget_holds, watched
 from test_run import pytestmark  # noqa: F401
 
-FILL = "import time; d = {i: str(i) * 7 for i in range(200000)}; print(sum(len(v) for v in d.values())); time.sleep(2.5)"
+FILL = "import time; d = {i: str(i) * 7 for i in range(200000)}; print(sum(len(v) for v in d.values()))"
 
 
 def test_the_budget_holds_while_top_is_open():
     """`top` reads the pager's counters once a second; the program is neither stopped nor given more
     memory for it.
     """
-    command = [sys.executable, "-c", FILL]
-    native = watched(command, None)
+    native = watched([sys.executable, "-c", FILL], None)
     screen, terminal = os.openpty()
     top = subprocess.Popen(
         [SWAPLAB, "top"], stdin=terminal, stdout=terminal, stderr=terminal, env=os.environ | {"TERM": "xterm", "COLUMNS": "120"}
@@ -32,7 +31,7 @@ def test_the_budget_holds_while_top_is_open():
         while not shown:
             time.sleep(0.05)
         dram = max(native.anonymous.values()) // 2
-        run = watched(command, dram)
+        run = watched([sys.executable, "-c", f"{FILL}; time.sleep(2.5)"], dram)
     finally:
         top.terminate()
         top.wait(20)

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from command import swaplab
 
+pytestmark = pytest.mark.guests
+
 MIB = 1 << 20
 
 
