@@ -97,6 +97,10 @@ pub struct KernelSettings {
     /// first read is part of the app's own work.
     #[serde(skip_serializing_if = "is_default")]
     pub file_in_ns: u64,
+    /// Processor time of the fault by which an app uses a page whose accessed bit reclaim has
+    /// cleared, in ns; 0: the processor sets the bit itself, as those of today's phones do.
+    #[serde(skip_serializing_if = "is_default")]
+    pub access_fault_ns: u64,
     /// Time that a killed process takes for each of its pages, in memory or in swap, until all of
     /// its memory is free, in ns; 0: at once.
     #[serde(skip_serializing_if = "is_default")]
@@ -154,6 +158,7 @@ impl Default for KernelSettings {
             anon_out_ns: 0,
             file_out_ns: 0,
             file_in_ns: 0,
+            access_fault_ns: 0,
             exit_ns: 0,
         }
     }

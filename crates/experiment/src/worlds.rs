@@ -52,7 +52,7 @@ pub fn refuse(place: &str, experiment: &Experiment) -> Result<()> {
 
 /// Keys that only some worlds read, by their beginning. The first entry that matches a key holds
 /// for it; every world may read other keys.
-const READERS: [(&str, &[World]); 30] = [
+const READERS: [(&str, &[World]); 31] = [
     ("run.replay", &[World::Replay]),
     ("run.memory", &[World::Memory]),
     ("run.kernel", &[World::Kernel]),
@@ -72,6 +72,7 @@ const READERS: [(&str, &[World]); 30] = [
     ("machine.kernel.anon_out_ns", &[World::Phone]),
     ("machine.kernel.file_out_ns", &[World::Phone]),
     ("machine.kernel.file_in_ns", &[World::Phone]),
+    ("machine.kernel.access_fault_ns", &[World::Phone]),
     ("machine.kernel", &[World::Phone, World::Vm]),
     ("machine.killer", &[World::Phone, World::Kernel, World::Vm]),
     ("machine.limits", &[World::Phone, World::Kernel, World::Vm]),

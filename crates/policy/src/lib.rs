@@ -32,6 +32,7 @@ pub use registry::{AnyPolicy, Visitor, POLICIES};
 pub use spec::{Factory, FileKey, PolicySpec};
 
 use serde::Serialize;
+use std::ops::Range;
 use std::sync::Arc;
 use swaplab_vocab::{Op, PageId, Params, Result};
 
@@ -121,6 +122,12 @@ pub trait Policy: Send {
     /// policy whose state does not depend on the order of touches may handle them at once.
     fn touch_run(&mut self, first: PageId, ops: &[Op], pages: &PageView) {
         (first..).zip(ops).for_each(|(page, op)| self.touch(page, *op, pages));
+    }
+
+    /// How many of `pages`, which are in memory, have no accessed bit: the policy cleared it in a
+    /// scan, and they were not used since.
+    fn unaccessed(&self, _pages: Range<PageId>) -> usize {
+        0
     }
 
     /// `page` is not in memory and is about to be brought in. Policies look up their ghost entries

@@ -427,6 +427,9 @@ class KernelSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", validate_by_name=True)
 
+    access_fault_ns: int = Field(default=0, ge=0)
+    """Processor time of the fault by which an app uses a page whose accessed bit reclaim has cleared, in ns; 0: the processor sets the
+    bit itself, as those of today's phones do."""
     anon_out_ns: int = Field(default=0, ge=0)
     """Processor time of reclaim to unmap an anonymous page and give it a slot, besides its scan and its copy, in ns."""
     exit_ns: int = Field(default=0, ge=0)

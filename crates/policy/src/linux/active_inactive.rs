@@ -37,6 +37,7 @@ use crate::containers::links::List;
 use crate::containers::lists::Lists;
 use crate::{Backing, Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use flags::{Scan, ACCESSED, EXECUTABLE, RECALLED, SHADOW, WORKINGSET, WRITING, WRITTEN};
+use std::ops::Range;
 use swaplab_vocab::spec::Place;
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
@@ -165,6 +166,10 @@ impl Policy for ActiveInactivePolicy {
         for (flags, op) in self.flags[first as usize..].iter_mut().zip(ops) {
             *flags |= if *op == Op::Fetch { ACCESSED | EXECUTABLE } else { ACCESSED };
         }
+    }
+
+    fn unaccessed(&self, pages: Range<PageId>) -> usize {
+        self.flags[pages.start as usize..pages.end as usize].iter().filter(|flags| **flags & ACCESSED == 0).count()
     }
 
     fn miss(&mut self, page: PageId, _: Op, pages: &PageView) {

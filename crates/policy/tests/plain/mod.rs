@@ -186,6 +186,10 @@ impl Plain {
         (0..self.pages.len() as PageId).filter(|p| self.pages.is_resident(*p)).collect()
     }
 
+    pub fn unaccessed(&self, pages: std::ops::Range<PageId>) -> usize {
+        self.policy.as_dyn().unaccessed(pages)
+    }
+
     pub fn scanned(&self) -> u64 {
         self.policy.as_dyn().scanned()
     }

@@ -273,13 +273,13 @@ impl<'a> PhoneRun<'a> {
         self.refer_with_ops(pages.start, ops);
     }
 
-    /// Refer to consecutive pages, beginning with `first`, once for each of `ops`. References to
-    /// resident pages cause no other event, so a run of them is handled at once.
+    /// Refer to consecutive pages, beginning with `first`, once for each of `ops`. A run of
+    /// references that cause no other event is handled at once.
     fn refer_with_ops(&mut self, first: PageId, mut ops: Vec<Op>) {
         let mut done = 0;
         while done < ops.len() {
             let page = first + done as PageId;
-            let run = self.machine.frames.pages.resident_run(page, ops.len() - done);
+            let run = self.machine.plain_run(page, ops.len() - done);
             if run > 0 {
                 self.advance_time(self.pace.step_ns * run as u64);
                 self.machine.prefetch.used(page..page + run as PageId);

@@ -35,6 +35,7 @@ use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use generations::{Generations, MOST};
 use pass::Pass;
 use refaults::{Refaults, ANON, FILE};
+use std::ops::Range;
 use swaplab_vocab::spec::Place;
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
@@ -160,6 +161,10 @@ impl Policy for MglruPolicy {
     fn touch_run(&mut self, first: PageId, ops: &[Op], _: &PageView) {
         self.now += ops.len() as u64;
         self.flags[first as usize..][..ops.len()].iter_mut().for_each(|flags| *flags |= ACCESSED);
+    }
+
+    fn unaccessed(&self, pages: Range<PageId>) -> usize {
+        self.flags[pages.start as usize..pages.end as usize].iter().filter(|flags| **flags & ACCESSED == 0).count()
     }
 
     fn miss(&mut self, page: PageId, _: Op, pages: &PageView) {

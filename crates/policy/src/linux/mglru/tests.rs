@@ -73,6 +73,10 @@ fn without_walks_a_used_page_takes_its_neighbours_along() {
     assert_eq!(gauge(&mglru, "agings"), 4.0);
     // Three batches of 64, one of 8 and one of 64 pages were isolated; no page table was walked.
     assert_eq!((mglru.scanned(), mglru.refilled()), (264, 0));
+    // All of their accessed bits were cleared; page 200 came after that.
+    assert_eq!(mglru.unaccessed(1..201), 199);
+    assert_eq!(mglru.faults(&[1, 2]), 0);
+    assert_eq!((mglru.unaccessed(1..201), mglru.unaccessed(1..3)), (197, 0));
 }
 
 /// Walks of the page tables and their 200 pages each take time. The batch of 64 pages is more than

@@ -1,16 +1,11 @@
 //! Reads of file-backed pages, from flash or from an NVM cache of the swap scheme, and writes to
 //! files.
 //!
-//! Source of readahead: Linux mm/filemap.c, `do_sync_mmap_readahead` and `do_async_mmap_readahead`;
-//! mm/readahead.c, `page_cache_async_ra`. A fault reads a window. The use of its last quarter
-//! starts the read of the next window, and from then on the first use of each window that of the
-//! next one.
-//! Deviations: windows are aligned; without `reads_ahead` a task waits for each window from its
-//! first use on; pages that are read ahead have no frame before they are used.
+//! Deviations: a phone that does not read ahead reads aligned windows, and a task waits for each.
 
+use super::read_ahead::ReadAhead;
 use crate::ledger::{Charge, Ledger, Prices};
 use crate::replay::SwapSide;
-use std::collections::HashMap;
 use std::ops::Range;
 use swaplab_policy::PageView;
 use swaplab_swap::{Medium, Step, Transfer, Transfers, Work};
@@ -20,59 +15,56 @@ pub struct FileReads {
     pub ledger: Ledger,
     /// The costs of the last read.
     pub charged: Charge,
+    /// `None` if nothing is read before it is used.
+    pub ahead: Option<ReadAhead>,
     /// Buffers for the transfers of a read and for the pages of its window, kept to be reused.
     out: Transfers,
     window: Vec<PageId>,
     /// By page, whether it has been in memory before.
     seen: Vec<bool>,
-    read_ahead: u32,
-    /// By owner of a file: the last window that was read; `None` if nothing is read ahead.
-    last: Option<HashMap<AppId, LastWindow>>,
-}
-
-/// The last window that was read of a file.
-#[derive(Clone, Copy)]
-struct LastWindow {
-    /// The page after it.
-    end: PageId,
-    /// The time of its first use.
-    used_ns: u64,
-    /// Whether it followed the window before it, so that its first use started the next read.
-    follows: bool,
+    window_pages: u32,
 }
 
 impl FileReads {
-    pub fn new(pages: usize, read_ahead: u32, reads_ahead: bool) -> FileReads {
+    pub fn new(pages: usize, window_pages: u32, reads_ahead: bool) -> FileReads {
         let (charged, out) = (Charge::default(), Transfers::default());
-        let last = reads_ahead.then(HashMap::new);
-        FileReads { ledger: Ledger::default(), charged, out, window: Vec::new(), seen: vec![false; pages], read_ahead, last }
+        let ahead = reads_ahead.then(|| ReadAhead::new(pages, window_pages));
+        FileReads { ledger: Ledger::default(), charged, ahead, out, window: Vec::new(), seen: vec![false; pages], window_pages }
     }
 
-    /// The time for which the window of `page` has been read already, if the file of `owner` is
-    /// used in order.
-    pub fn ahead_ns(&self, owner: AppId, page: PageId, now_ns: u64) -> u64 {
-        match self.last.as_ref().and_then(|last| last.get(&owner)) {
-            Some(last) if last.end == page && last.follows => now_ns - last.used_ns,
-            Some(last) if last.end == page => (now_ns - last.used_ns) / 4,
-            _ => 0,
+    /// A process of `owner` opens its file anew.
+    pub fn open(&mut self, owner: AppId) {
+        if let Some(ahead) = &mut self.ahead {
+            ahead.open(owner);
         }
     }
 
-    /// Note that the window of `page` is used from `now_ns` on.
-    pub fn note_use(&mut self, owner: AppId, page: PageId, file: &Range<PageId>, now_ns: u64) {
-        let Some(last) = &mut self.last else { return };
-        let end = page - (page - file.start) % self.read_ahead + self.read_ahead;
-        let follows = last.get(&owner).is_some_and(|last| last.end == page);
-        last.insert(owner, LastWindow { end, used_ns: now_ns, follows });
+    /// The pages that a fault on `page` reads, which belong to the same `file` and are not in
+    /// memory, and the page of them that is marked.
+    pub fn window(&mut self, owner: AppId, page: PageId, file: &Range<PageId>, pages: &PageView) -> (Vec<PageId>, Option<PageId>) {
+        let (window, mark) = match &mut self.ahead {
+            Some(ahead) => ahead.around(owner, page, file),
+            None => {
+                let start = page - (page - file.start) % self.window_pages;
+                (start..(start + self.window_pages).min(file.end), None)
+            }
+        };
+        (self.absent(window, Some(page), pages), mark)
     }
 
-    /// The pages of the aligned readahead window around `page` that belong to the same `file` and
-    /// are not resident.
-    pub fn window(&mut self, page: PageId, file: &Range<PageId>, pages: &PageView) -> Vec<PageId> {
-        let start = page - (page - file.start) % self.read_ahead;
-        let mut window = std::mem::take(&mut self.window);
-        window.extend((start..(start + self.read_ahead).min(file.end)).filter(|p| *p == page || !pages.is_resident(*p)));
-        window
+    /// The pages that the use of `page` reads before they are wanted, and the page of them that is
+    /// marked.
+    pub fn next_window(&mut self, owner: AppId, page: PageId, file: &Range<PageId>, pages: &PageView) -> (Vec<PageId>, Option<PageId>) {
+        match self.ahead.as_mut().and_then(|ahead| ahead.after(owner, page, file, pages)) {
+            Some((window, mark)) => (self.absent(window, None, pages), mark),
+            None => (Vec::new(), None),
+        }
+    }
+
+    fn absent(&mut self, window: Range<PageId>, wanted: Option<PageId>, pages: &PageView) -> Vec<PageId> {
+        let mut absent = std::mem::take(&mut self.window);
+        absent.extend(window.filter(|page| Some(*page) == wanted || !pages.is_resident(*page)));
+        absent
     }
 
     /// Return the buffer of a window for reuse.
@@ -81,15 +73,19 @@ impl FileReads {
         self.window = window;
     }
 
-    /// Read a window in one request. If `swap` has a cache below files, its pages are read from
-    /// there and only the others from flash.
+    /// Read the pages of a window: in one request, or, for a phone that reads ahead, with one for
+    /// each part of it that is adjacent (mm/readahead.c, `read_pages`). If `swap` has a cache below
+    /// files, its pages are read from there and only the others from flash.
     pub fn read(&mut self, window: &[PageId], swap: &mut SwapSide, prices: &Prices) {
         self.out.clear();
         if swap.caches_files() {
             swap.read_files(window, &mut self.out);
         } else {
-            let read = Step::Read { medium: Medium::Flash, slot: 0, bytes: window.len() as u32 * PAGE_SIZE as u32, continues: false };
-            self.out.steps.extend([Step::Cpu(Work::BlockRequest), read].map(|step| Transfer { page: window[0], step }));
+            let is_cut = self.ahead.is_some();
+            for part in window.chunk_by(|a, b| !is_cut || a + 1 == *b) {
+                let read = Step::Read { medium: Medium::Flash, slot: 0, bytes: part.len() as u32 * PAGE_SIZE as u32, continues: false };
+                self.out.steps.extend([Step::Cpu(Work::BlockRequest), read].map(|step| Transfer { page: part[0], step }));
+            }
         }
         self.ledger.charge(&self.out, prices, &mut self.charged);
     }

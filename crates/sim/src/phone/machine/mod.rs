@@ -23,6 +23,7 @@ pub mod prefetch;
 mod pressure;
 mod proactive;
 mod queue;
+mod read_ahead;
 mod reclaim;
 pub mod record;
 mod reference;

@@ -54,18 +54,6 @@ impl Overlap {
         *self = Overlap::default();
     }
 
-    /// Let `ns` of the next read have passed, and return what is left of it from an earlier one.
-    pub fn hide(&mut self, ns: u64) -> u64 {
-        let before_ns = self.hidden_ns;
-        self.hidden_ns = before_ns.max(ns);
-        before_ns
-    }
-
-    /// End what `hide` began: `before_ns` is its result.
-    pub fn show(&mut self, before_ns: u64) {
-        self.hidden_ns = self.hidden_ns.min(before_ns);
-    }
-
     /// The time that the app waits for the reads of `charge` on `medium`.
     pub fn wait_ns(&mut self, charge: &Charge, medium: Medium, prices: &Prices) -> u64 {
         let before = self.together.map_or(0, |reads| reads[medium as usize]);

@@ -2,6 +2,7 @@
 //! on file pages, cache lines of pages mapped in NVM, and writes to files.
 
 use super::fault::{self, Origin};
+use super::read_ahead::Arrival;
 use super::record::Stalls;
 use super::senders::{Outgoing, Sender};
 use super::stays::Freed;
@@ -9,7 +10,7 @@ use super::{writes, Machine};
 use std::ops::Range;
 use swaplab_policy::{bits, Backing};
 use swaplab_swap::{Medium, Served};
-use swaplab_vocab::{Op, PageId};
+use swaplab_vocab::{AppId, Op, PageId};
 
 /// The other pages of a large folio, which a fault on one page brings in with it.
 pub struct FolioRest {
@@ -24,6 +25,10 @@ impl Machine {
         if !self.frames.pages.is_resident(page) {
             return self.fault(page, op);
         }
+        if self.files.ahead.as_ref().is_some_and(|ahead| ahead.is_special(page)) {
+            self.use_read_ahead(page);
+        }
+        self.set_accessed_bits(page..page + 1);
         if op.is_write() {
             self.frames.pages.set(page, bits::DIRTY);
         }
@@ -33,12 +38,33 @@ impl Machine {
         }
     }
 
-    /// Refer to consecutive resident pages, beginning with `first`, once for each of `ops`.
+    /// The number of consecutive pages from `first` on, at most `most`, whose references cause no
+    /// other event.
+    pub fn plain_run(&self, first: PageId, most: usize) -> usize {
+        let resident = self.frames.pages.resident_run(first, most);
+        self.files.ahead.as_ref().map_or(resident, |ahead| ahead.plain_run(first, resident))
+    }
+
+    /// Refer to consecutive pages, as many as `plain_run` has found, beginning with `first`, once
+    /// for each of `ops`.
     pub fn touch_run(&mut self, first: PageId, ops: &[Op]) {
+        self.set_accessed_bits(first..first + ops.len() as PageId);
         self.frames.pages.set_dirty(first, ops);
         self.frames.policy.touch_run(first, ops, &self.frames.pages);
         if self.frames.folios.are_on() && !ops.is_empty() {
             self.frames.use_folios(first, first + ops.len() as PageId - 1);
+        }
+    }
+
+    /// Charge the running task for the faults by which it uses pages in memory whose accessed bit
+    /// is cleared, if the processor does not set it (arm64: `handle_pte_fault` of mm/memory.c).
+    fn set_accessed_bits(&mut self, pages: Range<PageId>) {
+        if self.rules.page_work.access_fault_ns > 0 {
+            let faults = self.frames.policy.unaccessed(pages) as u64;
+            let fault_cpu_ns = faults * self.rules.page_work.access_fault_ns;
+            self.counts.faults += faults;
+            self.counts.system_ns += fault_cpu_ns;
+            self.clock.stall_in_fault(fault_cpu_ns);
         }
     }
 
@@ -176,25 +202,78 @@ impl Machine {
     fn file_fault(&mut self, page: PageId, op: Op) {
         let owner = self.apps.layout.owners[page as usize];
         let file = self.apps.layout.of(owner).file.clone();
-        let window = self.files.window(page, &file, &self.frames.pages);
+        let (window, mark) = self.files.window(owner, page, &file, &self.frames.pages);
         self.files.read(&window, &mut self.swap.side, &self.prices);
-        let before_ns = self.prefetch.reads.hide(self.files.ahead_ns(owner, page, self.clock.now()));
-        self.wait(Origin::File, self.files.was_in_memory(page) && self.is_of_working_set(page), 1);
-        self.prefetch.reads.show(before_ns);
-        self.files.note_use(owner, page, &file, self.clock.now());
-        let again = window.iter().filter(|read| self.files.was_in_memory(**read)).count() as u64;
+        let is_memory_stall = self.file_page_stalls(page);
+        self.wait(Origin::File, is_memory_stall, 1);
+        let found = window.iter().filter(|read| !self.file_page_stalls(**read)).count() as u32;
+        if let Some(ahead) = &mut self.files.ahead {
+            ahead.note_read(owner, &window, mark, found);
+        }
+        self.admit_file_pages(owner, &window, Some((page, op)));
+        self.files.take_back(window);
+    }
+
+    /// The first use of a page of a file that was read ahead, or that is marked: the next window is
+    /// read, and the task waits until the page's own read has ended.
+    fn use_read_ahead(&mut self, page: PageId) {
+        let owner = self.apps.layout.owners[page as usize];
+        let file = self.apps.layout.of(owner).file.clone();
+        let (window, mark) = self.files.next_window(owner, page, &file, &self.frames.pages);
+        let arrival = self.files.ahead.as_mut().and_then(|ahead| ahead.used(page));
+        if !window.is_empty() {
+            self.read_ahead(owner, &window, mark);
+        }
+        self.files.take_back(window);
+        if let Some(arrival) = arrival {
+            let file_read_ns = arrival.at_ns.saturating_sub(self.clock.now());
+            self.clock.stall(&Stalls { file_read_ns, ..Stalls::default() });
+            if arrival.is_memory_stall {
+                self.clock.note_memory_stall(file_read_ns);
+            }
+        }
+    }
+
+    /// Read pages of a file that no task waits for yet.
+    fn read_ahead(&mut self, owner: AppId, window: &[PageId], mark: Option<PageId>) {
+        self.files.read(window, &mut self.swap.side, &self.prices);
+        let cpu_ns = self.files.charged.cpu.0;
+        self.clock.stall_in_fault(cpu_ns);
+        self.counts.system_ns += cpu_ns;
+        let mut at_ns = self.clock.now();
+        for (medium, _) in self.files.charged.media().filter(|(_, of)| of.reads > 0) {
+            let read_ns = self.files.charged.read_wait(medium, 0, &self.prices);
+            at_ns += self.clock.write_back.read(medium, at_ns, read_ns, &self.prices) + read_ns;
+        }
+        let stalls: Vec<bool> = window.iter().map(|page| self.file_page_stalls(*page)).collect();
+        if let Some(ahead) = &mut self.files.ahead {
+            ahead.note_read(owner, window, mark, 0);
+            for (page, is_memory_stall) in window.iter().zip(stalls) {
+                ahead.arrives(*page, Arrival { at_ns, is_memory_stall });
+            }
+        }
+        self.admit_file_pages(owner, window, None);
+    }
+
+    /// Whether a wait for `page` of a file, which is not in memory, is a memory stall.
+    fn file_page_stalls(&self, page: PageId) -> bool {
+        self.files.was_in_memory(page) && self.is_of_working_set(page)
+    }
+
+    /// Bring pages of a file into memory, of which the task uses `used`.
+    fn admit_file_pages(&mut self, owner: AppId, pages: &[PageId], used: Option<(PageId, Op)>) {
+        let again = pages.iter().filter(|read| self.files.was_in_memory(**read)).count() as u64;
         let fault_cpu_ns = again * self.rules.page_work.file_in_ns;
         self.clock.stall_in_fault(fault_cpu_ns);
         self.counts.system_ns += fault_cpu_ns;
-        self.counts.file_reads += window.len() as u64;
-        self.record.traffic_of(owner).file_reads += window.len() as u64;
-        for read in window.iter().copied() {
+        self.counts.file_reads += pages.len() as u64;
+        self.record.traffic_of(owner).file_reads += pages.len() as u64;
+        for read in pages.iter().copied() {
             if self.files.refaulted(read) {
                 self.counts.file_refaults += 1;
             }
-            self.admit(read, if read == page { op } else { Op::Read });
+            self.admit(read, used.map_or(Op::Read, |(page, op)| if read == page { op } else { Op::Read }));
         }
-        self.files.take_back(window);
     }
 
     /// Charge the running task for the cache lines that a use of a page mapped in NVM reads there.

@@ -32,6 +32,7 @@ impl PhoneRun<'_> {
         let start = self.machine.apps.launcher.launch(app);
         if !is_live {
             self.processes[usize::from(app)] = Process::default();
+            self.machine.files.open(app);
             self.machine.apps.restarts.started(app, self.machine.clock.settled_ns);
         }
         start

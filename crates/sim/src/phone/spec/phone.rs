@@ -8,12 +8,14 @@ use swaplab_experiment::{IoOrder, KswapdCore, Machine, Mib, Span};
 use swaplab_vocab::{BadInput, Result};
 
 /// Processor time for a page, besides scans, copies and devices: to evict an anonymous page, to
-/// drop a page of a file, and to allocate and map one that is read again.
+/// drop a page of a file, to allocate and map one that is read again, and for the fault at the use
+/// of a page without accessed bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageWork {
     pub anon_out_ns: u64,
     pub file_out_ns: u64,
     pub file_in_ns: u64,
+    pub access_fault_ns: u64,
 }
 
 /// Settings of the phone that all designs share.
@@ -229,6 +231,7 @@ impl Phone {
                 anon_out_ns: machine.kernel.anon_out_ns,
                 file_out_ns: machine.kernel.file_out_ns,
                 file_in_ns: machine.kernel.file_in_ns,
+                access_fault_ns: machine.kernel.access_fault_ns,
             },
             exit_ns: machine.kernel.exit_ns,
             io_order: machine.kernel.io_order,

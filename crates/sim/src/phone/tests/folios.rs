@@ -97,15 +97,7 @@ fn a_folio_without_adjacent_slots_is_split() {
 fn a_use_of_one_page_counts_for_its_folio() {
     let victims = |used: PageId| {
         let mut phone = phone(8, "zram");
-        let clock: swaplab_vocab::Spec = "lru".parse().unwrap();
-        let setup = swaplab_policy::Setup {
-            pages: 20,
-            frames: 8,
-            costs: swaplab_policy::Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 },
-            seed: 0,
-            future: None,
-        };
-        phone.frames.policy = swaplab_policy::PolicySpec::of(&clock).unwrap().build(&setup).unwrap().boxed();
+        super::small::use_policy(&mut phone, "lru", 8);
         start(&mut phone, 0, Op::Write);
         start(&mut phone, 1, Op::Write);
         phone.touch(used, Op::Read);

@@ -29,6 +29,18 @@ pub fn with(design: Design, change: impl FnOnce(&mut Design)) -> Design {
     changed
 }
 
+/// Give `phone`, which has `frames` frames, another page policy before its first reference.
+pub fn use_policy(phone: &mut Machine, policy: &str, frames: usize) {
+    let setup = swaplab_policy::Setup {
+        pages: phone.frames.pages.len(),
+        frames,
+        costs: swaplab_policy::Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 },
+        seed: 0,
+        future: None,
+    };
+    phone.frames.policy = swaplab_policy::PolicySpec::of(&policy.parse().unwrap()).unwrap().build(&setup).unwrap().boxed();
+}
+
 /// A Nexus 5 and its apps at a sixteenth of their size.
 pub fn small(designs: Vec<Design>) -> Experiment {
     let text = "[machine]\nbase = 'nexus-5'\n[[design]]\nswap = 'none'\n[workload]\nlaunches = 'zipf:apps=50,alpha=1.45,launches=120'\n\

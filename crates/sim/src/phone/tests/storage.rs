@@ -87,29 +87,48 @@ fn a_use_of_a_mapped_page_reads_its_lines() {
     }
 }
 
-/// A file of four windows of two pages, which is used in order. The second window has been read for
-/// the last quarter of the 40 us between the first uses of both, the third one for all of the time,
-/// whether that is less than its read takes or more. After a use out of order, and for a phone
-/// that does not read ahead, the task waits for the whole read.
+/// A file of two windows of four pages. Page 3, a quarter of the first window, is marked: its use
+/// reads pages 4 to 7, and the use of page 4 waits for what is left of that read. Page 5 has
+/// arrived with it. A phone that does not read ahead waits for each window.
 #[test]
 fn a_file_that_is_used_in_order_is_read_ahead() {
     let waits = |reads_ahead: bool, uses: [(u64, PageId); 4]| {
         let mut phone = with_layout(&design("s", "zram", "none"), &[], one_app(8), &|phone, _| {
-            (phone.frames, phone.read_ahead_pages, phone.reads_ahead) = (16, 2, reads_ahead);
+            (phone.frames, phone.read_ahead_pages, phone.reads_ahead) = (16, 4, reads_ahead);
         });
         phone.apps.launcher.launch(0);
-        uses.map(|(work_ns, page)| {
+        let waits = uses.map(|(work_ns, page)| {
             phone.clock.work(work_ns);
             phone.touch(page, Op::Read);
             phone.clock.take_stalls().file_read_ns
-        })
+        });
+        (waits, phone.counts.file_reads)
     };
-    let in_order = [(0, 0), (40_000, 2), (30_000, 4), (10_000_000, 6)];
-    let [read_ns, second, third, fourth] = waits(true, in_order);
-    assert!(read_ns > 40_000);
-    assert_eq!([second, third, fourth], [read_ns - 10_000, read_ns - 30_000, 0]);
-    assert_eq!(waits(true, [(0, 0), (40_000, 4), (40_000, 2), (40_000, 6)]), [read_ns; 4]);
-    assert_eq!(waits(false, in_order), [read_ns; 4]);
+    let in_order = [(0, 0), (0, 3), (10_000, 4), (0, 5)];
+    let (all, _) = waits(false, in_order);
+    let read_ns = all[0];
+    assert!(read_ns > 10_000 && all == [read_ns, 0, read_ns, 0]);
+    assert_eq!(waits(true, in_order), ([read_ns, 0, read_ns - 10_000, 0], 8));
+    assert_eq!(waits(true, [(0, 0), (0, 3), (10_000_000, 4), (0, 5)]), ([read_ns, 0, 0, 0], 8));
+    // Page 2 is not marked, so nothing is read ahead.
+    assert_eq!(waits(true, [(0, 0), (0, 2), (0, 1), (0, 0)]), ([read_ns, 0, 0, 0], 4));
+}
+
+/// Page 5 of eight reads the window that begins two pages before it, 3 to 6. Page 1 reads 0 to 3,
+/// of which page 3 is in memory. Page 7 reads 5 to 8, of which it is absent.
+#[test]
+fn a_window_lies_around_the_page_that_is_missing() {
+    let mut phone = with_layout(&design("s", "zram", "none"), &[], one_app(8), &|phone, _| {
+        (phone.frames, phone.read_ahead_pages, phone.reads_ahead) = (16, 4, true);
+    });
+    phone.apps.launcher.launch(0);
+    let mut reads = |page| {
+        let before = phone.counts.file_reads;
+        phone.touch(page, Op::Read);
+        phone.counts.file_reads - before
+    };
+    assert_eq!([5, 1, 7].map(&mut reads), [4, 3, 1]);
+    assert_eq!([0, 1, 2, 4, 5].map(&mut reads), [0; 5]);
 }
 
 /// Pages 0 to 3 are a file's, 4 to 7 anonymous; four frames, two pages of NVM that admit all. First

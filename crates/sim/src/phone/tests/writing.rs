@@ -11,7 +11,7 @@ use std::sync::Arc;
 use swaplab_apps::Killer;
 use swaplab_experiment::{Devices, IoOrder, KswapdCore};
 use swaplab_swap::Medium;
-use swaplab_vocab::Op;
+use swaplab_vocab::{Op, PageId};
 
 /// Time of eMMC 4.41 to write a page: 88,615 ns of its bus and 100,000 ns of its array.
 const WRITE_NS: u64 = 188_615;
@@ -209,8 +209,35 @@ fn pages_have_prices_of_their_own() {
         [stalls.direct_reclaim_ns, stalls.fault_cpu_ns]
     };
     let [reclaim_ns, fault_ns] = stalls(PageWork::default());
-    let dear = stalls(PageWork { anon_out_ns: 700, file_out_ns: 300, file_in_ns: 50 });
+    let dear = stalls(PageWork { anon_out_ns: 700, file_out_ns: 300, file_in_ns: 50, ..PageWork::default() });
     assert_eq!(dear, [reclaim_ns + 2 * 300 + 700, fault_ns + 50]);
+}
+
+/// Linux's lists, four frames: file pages 0 and 1 and anonymous pages 4 and 5 have been used. A
+/// scan that makes room for page 6 clears the bits of pages that it spares; their next use is a
+/// fault each, once, alone or in a run.
+#[test]
+fn a_use_without_accessed_bit_is_a_fault() {
+    let mut phone = with_layout(&design("s", "zram", "none"), &[], one_app(4), &|phone, _| {
+        (phone.pool_in_dram, phone.frames, phone.read_ahead_pages) = (false, 4, 1);
+        phone.page_work.access_fault_ns = 90;
+    });
+    super::small::use_policy(&mut phone, "active-inactive:kernel=6.12", 4);
+    phone.apps.launcher.launch(0);
+    [0, 1].into_iter().for_each(|page| phone.touch(page, Op::Read));
+    [4, 5].into_iter().for_each(|page| phone.touch(page, Op::Write));
+    phone.clock.take_stalls();
+    [0, 1, 4, 5].into_iter().for_each(|page| phone.touch(page, Op::Read));
+    assert_eq!(phone.clock.take_stalls().total_ns(), 0, "all were used since they came");
+    phone.touch(6, Op::Write);
+    phone.clock.take_stalls();
+    let spared: Vec<PageId> = [0, 1, 4, 5].into_iter().filter(|page| phone.frames.pages.is_resident(*page)).collect();
+    let cleared = spared.iter().map(|page| phone.frames.policy.unaccessed(*page..page + 1)).sum::<usize>() as u64;
+    assert!(cleared > 0, "no page was spared");
+    spared.iter().for_each(|page| phone.touch_run(*page, &[Op::Read]));
+    assert_eq!(phone.clock.take_stalls().total_ns(), 90 * cleared);
+    spared.iter().for_each(|page| phone.touch(*page, Op::Read));
+    assert_eq!(phone.clock.take_stalls().total_ns(), 0);
 }
 
 /// On its own processor kswapd begins at once with page 0, whose frame is free when the page is
