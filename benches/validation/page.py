@@ -188,6 +188,7 @@ def section(of: Stored, held_out: bool) -> list[str]:
     names = list(dict.fromkeys(result.drawn.name for result in of.results))
     launches = "every second configuration with recorded launches of a user" if of.recorded else "all with generated launches"
     facts, prices = of.facts, of.prices
+    access = f", {prices.access_fault_ns:,.0f} ns for a use without accessed bit" if prices.access_fault_ns else ""
     measured = (
         "The following sizes were counted in guests without memory pressure. "
         f"The kernel reserves {facts.reserved_base / 2**20:.1f} MiB, and {facts.reserved_section / 2**20:.2f} MiB for each section of "
@@ -198,7 +199,7 @@ def section(of: Stored, held_out: bool) -> list[str]:
         f"{FAULT_NS} ns for a fault, {prices.swap_in_ns:,.0f} ns for a swap-in, {prices.block_request_ns:,.0f} ns for a block request, "
         f"{prices.compress_ns:,.0f} ns to compress and {prices.decompress_ns:,.0f} ns to decompress by lz4, "
         f"{prices.anon_out_ns:,.0f} ns to evict an anonymous page, {prices.file_out_ns:,.0f} ns to drop a page of a file and "
-        f"{prices.file_in_ns:,.0f} ns to map a page of a file that is read again. No figure was "
+        f"{prices.file_in_ns:,.0f} ns to map a page of a file that is read again{access}. No figure was "
         "fitted to a run that is judged."
     )
     title = f"Held out:{suffix(of)}" if held_out else "All configurations together"

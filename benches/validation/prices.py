@@ -35,8 +35,14 @@ MICRO_FILES = [MICRO[0].model_copy(update={"file_share": 1.0})]
 SWAP = f"size={2 * FOOTPRINT * APPS}MiB"
 #: Pages of a read of a file (`machine.kernel.read_ahead`).
 READ_AHEAD = 32
-#: Resumes in which kswapd frees fewer pages are not used.
+#: Pages of a file that a fault maps, if they are in memory (`fault_around_bytes`).
+FAULT_AROUND = 16
+#: Resumes in which kswapd frees fewer pages are not used, nor those with fewer faults for the price
+#: of a fault.
 FEW = 500
+#: MiB that are added to the memory, one after the other, until reclaim scans pages that it does not
+#: evict.
+EXTRA = range(2, 22, 2)
 SPEC = Path(__file__).parents[2] / "target" / "guest-processor.toml"
 #: Not measured but taken from specs/x86-64.toml. The total of a fault is measured, so they only
 #: affect its division into parts.
@@ -46,7 +52,8 @@ FAULT_NS, MAP_NS, COPY_NS = 560, 400, 400
 class Prices(BaseModel):
     """Processor times of the guest per page in ns: scan in reclaim, fault until swap's read
     request, block request, lz4 both ways, eviction of an anonymous and of a file page besides its
-    scan, and a file page that is read again.
+    scan, a file page that is read again, and the fault at the use of a page whose accessed bit
+    reclaim has cleared (0 in results of commits before this price).
     """
 
     scan_ns: float
@@ -57,10 +64,11 @@ class Prices(BaseModel):
     anon_out_ns: float
     file_out_ns: float
     file_in_ns: float
+    access_fault_ns: float = 0
 
     def of_kernel(self, gips: float = 1.0) -> dict[str, int]:
         """Return the keys of `machine.kernel` with the prices on a core of `gips` GIPS."""
-        names = ("scan_ns", "anon_out_ns", "file_out_ns", "file_in_ns")
+        names = ("scan_ns", "anon_out_ns", "file_out_ns", "file_in_ns", "access_fault_ns")
         return {name: max(0, round(getattr(self, name) / gips)) for name in names}
 
     def spec(self, gips: float = 1.0) -> str:
@@ -83,8 +91,8 @@ class Prices(BaseModel):
 
 
 def measure_prices(kernel: str, mglru: bool = False) -> Prices:
-    """Measure the prices in six guests: one without pressure and one for each kind of swap, and two
-    with file pages, without pressure and with it.
+    """Measure the prices in guests: one without pressure and one for each kind of swap, two with
+    file pages, without pressure and with it, and more until one has little of it.
     """
     calm = run_guest(MICRO, kernel, MEMORY + 2 * FOOTPRINT * APPS, mglru=mglru)
     own = median(visit.process.cpu_ns for visit in calm.visits if visit.start == "resume")
@@ -98,7 +106,7 @@ def measure_prices(kernel: str, mglru: bool = False) -> Prices:
     anon_out = _freed_price(nvm) - COPY_NS - nvm_write - nvm_write_transfer
     own_files, files = (_files(run_guest(MICRO_FILES, kernel, size, mglru=mglru)) for size in (MEMORY + 2 * FOOTPRINT * APPS, MEMORY))
     own_of_files = median(visit.process.cpu_ns for visit in own_files)
-    file_in = _file_in(files, own_of_files, scan) - block_request / READ_AHEAD
+    access_fault = _access_fault(kernel, own_of_files, mglru)
     return Prices(
         scan_ns=scan,
         swap_in_ns=swap_in,
@@ -107,7 +115,8 @@ def measure_prices(kernel: str, mglru: bool = False) -> Prices:
         compress_ns=_out(zram, scan) - anon_out,
         anon_out_ns=anon_out,
         file_out_ns=_out(files, scan),
-        file_in_ns=file_in,
+        file_in_ns=_file_in(files, own_of_files, scan, access_fault) - block_request / READ_AHEAD,
+        access_fault_ns=access_fault,
     )
 
 
@@ -160,14 +169,28 @@ def _out(visits: list[Visit], scan_ns: float) -> float:
     return sum(visit.kswapd_ns - scan_ns * _scanned(visit) for visit in visits) / sum(visit.kernel["pgsteal_kswapd"] for visit in visits)
 
 
-def _file_in(visits: list[Visit], own_ns: float, scan_ns: float) -> float:
-    """Fit the part of an app's time that depends on pages of files that are read again, not on
-    faults: the processor of the guest also faults on a page whose accessed bit reclaim has cleared.
+def _access_fault(kernel: str, own_ns: float, mglru: bool) -> float:
+    """Compute an app's time per fault in resumes that read nothing: the processor of the guest
+    faults on a page whose accessed bit reclaim has cleared.
     """
-    rows = [(float(visit.kernel["workingset_refault_file"]), float(visit.kernel["pgfault"])) for visit in visits]
+    for extra in EXTRA:
+        visits = _files(run_guest(MICRO_FILES, kernel, MEMORY + extra, mglru=mglru))
+        quiet = [visit for visit in visits if not visit.kernel.get("workingset_refault_file") and visit.kernel["pgfault"] > FEW]
+        if quiet:
+            return median((visit.process.cpu_ns - own_ns) / visit.kernel["pgfault"] for visit in quiet)
+    raise AssertionError("no resume had faults on pages in memory alone")
+
+
+def _file_in(visits: list[Visit], own_ns: float, scan_ns: float, access_fault_ns: float) -> float:
+    """Compute an app's time per page of its file that is read again, without faults on other
+    pages.
+    """
     out = _out(visits, scan_ns)
-    times = [visit.process.cpu_ns - own_ns - _direct(visit, out, scan_ns) for visit in visits]
-    return _least_squares([(*row, ns) for row, ns in zip(rows, times, strict=True)])[0]
+    total = 0.0
+    for visit in visits:
+        others = max(0.0, visit.kernel["pgfault"] - visit.kernel["workingset_refault_file"] / FAULT_AROUND)
+        total += visit.process.cpu_ns - own_ns - _direct(visit, out, scan_ns) - others * access_fault_ns
+    return total / sum(visit.kernel["workingset_refault_file"] for visit in visits)
 
 
 def _direct(visit: Visit, out_ns: float, scan_ns: float) -> float:
