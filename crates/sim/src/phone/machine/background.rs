@@ -67,8 +67,12 @@ impl Background<'_> {
         while self.kswapd.is_awake() {
             if self.kswapd.is_due() {
                 self.eviction.frames.in_use.in_batch = 0;
+                let now_ns = from_ns + (ns - left);
+                if self.kswapd.turns.is_some() {
+                    self.kswapd.free_when_due.note(now_ns, self.eviction.free());
+                }
                 if self.eviction.frames.policy.passes().is_some() {
-                    self.eviction.now_ns = from_ns + (ns - left);
+                    self.eviction.now_ns = now_ns;
                 }
                 self.batch();
                 continue;

@@ -13,7 +13,7 @@ use super::frames::Frames;
 use super::killer::{DyingApp, KillerTask};
 use super::kswapd::Kswapd;
 use super::record::{Counts, Reason, Record, Stalls};
-use super::{exit, pressure};
+use super::{exit, pressure, reclaim};
 use crate::phone::user::apps::Apps;
 use swaplab_vocab::{AppId, PageId};
 
@@ -39,12 +39,14 @@ impl Deaths<'_> {
             return false;
         }
         let stall_ms = self.killer.stall_ms(self.clock.now(), self.clock.memory_ns);
+        let free_when_due = self.kswapd.free_when_due.take(self.killer.due_ns());
         if !self.killer.is_awake(stall_ms, self.counts.scanned) && !stuck {
             return false;
         }
         let direct_reclaim_ms = self.killer.direct_reclaim_ns / 1_000_000;
         let stalls = pressure::Stalls { last_second_ms: stall_ms, full_avg10: self.killer.full_avg10(), direct_reclaim_ms };
-        let seen = pressure::now(self.frames, self.swap, stalls, self.counts, self.record.page_bytes);
+        let free = free_when_due.unwrap_or_else(|| reclaim::free(self.frames, self.swap));
+        let seen = pressure::now(free, self.frames, self.swap, stalls, self.counts, self.record.page_bytes);
         let least = self.killer.killer.look(self.clock.now(), &seen);
         let killed = least.is_some_and(|least| self.kill_victim(least.max(1), Reason::LowMemory));
         if killed {

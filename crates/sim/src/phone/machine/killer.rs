@@ -8,8 +8,8 @@
 //! time for which kswapd reclaims.
 //! While a victim has not ended, the killer waits: the driver for HZ
 //! (`lowmem_deathpending_timeout`), lmkd for `kill_timeout_ms`.
-//! Deviations: it checks only when a frame is needed and a check is due, not in between; a killer
-//! that reads how long direct reclaim lasts also checks at its end; partial and complete stalls are
+//! Deviations: it checks only when a frame is needed and a check is due, not in between, but sees
+//! the free memory of kswapd's turn in which the check was due ([`FreeWhenDue`]); a killer that reads how long direct reclaim lasts also checks at its end; partial and complete stalls are
 //! the same, and their average is brought up to date at checks alone.
 
 use std::collections::VecDeque;
@@ -31,6 +31,30 @@ pub struct KillerTask {
     pub direct_reclaim_ns: u64,
     /// Killed apps whose memory is not free yet, in the order of their kills.
     dying: Vec<DyingApp>,
+}
+
+/// The free frames at the time at which the killer's next check was due, if kswapd had the only
+/// processor then. The killer preempts kswapd and sees them; here it checks after kswapd's turn,
+/// when more frames are free.
+#[derive(Default)]
+pub struct FreeWhenDue {
+    due_ns: u64,
+    frames: Option<usize>,
+}
+
+impl FreeWhenDue {
+    /// kswapd works at `now_ns`, when `frames` are free.
+    pub fn note(&mut self, now_ns: u64, frames: usize) {
+        if now_ns >= self.due_ns {
+            self.frames.get_or_insert(frames);
+        }
+    }
+
+    /// The killer checks. Its next check is due at `next_ns`.
+    pub fn take(&mut self, next_ns: u64) -> Option<usize> {
+        self.due_ns = next_ns;
+        self.frames.take()
+    }
 }
 
 /// A killed app whose process has not ended.
@@ -65,6 +89,11 @@ impl KillerTask {
     #[inline]
     pub fn is_due(&self, now_ns: u64) -> bool {
         now_ns >= self.due_ns
+    }
+
+    /// The earliest time of the next check.
+    pub fn due_ns(&self) -> u64 {
+        self.due_ns
     }
 
     /// Begin a check. Returns the memory stalls of the last second in ms; `stalled_ns` is their
@@ -177,6 +206,16 @@ mod tests {
         assert!(task.is_awake(77, 0) && !task.is_awake(69, 1));
         task.killed();
         assert_eq!(task.stall_ms(1510 * MS, 86 * MS), 0);
+    }
+
+    /// A check is due at 10. kswapd works at 8, 11 and 15; the killer sees the frames of time 11,
+    /// and later the present ones.
+    #[test]
+    fn a_check_sees_the_frames_of_the_time_at_which_it_was_due() {
+        let mut free = FreeWhenDue::default();
+        assert_eq!(free.take(10), None);
+        [(8, 500), (11, 540), (15, 800)].into_iter().for_each(|(at, frames)| free.note(at, frames));
+        assert_eq!([free.take(20), free.take(30)], [Some(540), None]);
     }
 
     /// Half of two seconds in stalls: 50 % of the weight 371/2048. Eight seconds later, of which

@@ -8,6 +8,7 @@
 //! that it runs on the app's. On a little core all of its work takes longer by one factor, also
 //! what waits for memory. The core works at full clock, where a governor may choose a lower one.
 
+use super::killer::FreeWhenDue;
 use super::turns::{Task, Turns};
 
 /// Number of frame requests that do not wake kswapd after it could free nothing although memory was
@@ -41,6 +42,7 @@ pub struct Kswapd {
     passes: u64,
     /// Number of further frame requests that do not wake it, after it could free nothing.
     pub backoff: u32,
+    pub free_when_due: FreeWhenDue,
 }
 
 impl Kswapd {
@@ -48,7 +50,8 @@ impl Kswapd {
     /// and power.
     pub fn new(shares: bool, (speed, power): (f64, f64)) -> Kswapd {
         let (turns, time) = (shares.then(Turns::new), CoreTime::default());
-        Kswapd { awake: false, reclaims: false, owed_ns: 0, turns, speed, power, time, passes: 0, backoff: 0 }
+        let free_when_due = FreeWhenDue::default();
+        Kswapd { awake: false, reclaims: false, owed_ns: 0, turns, speed, power, time, passes: 0, backoff: 0, free_when_due }
     }
 
     /// Processor time in ns, given that of all tasks with kswapd's as on the app's core: the time

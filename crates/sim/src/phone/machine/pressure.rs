@@ -2,7 +2,6 @@
 
 use super::entries::SwapEntries;
 use super::frames::Frames;
-use super::reclaim::free;
 use super::record::Counts;
 use swaplab_apps::{Pressure, Scanned, Watermark};
 
@@ -14,10 +13,10 @@ pub struct Stalls {
     pub direct_reclaim_ms: u64,
 }
 
-/// The present state.
-pub fn now(frames: &Frames, swap: &SwapEntries, stalls: Stalls, counts: &Counts, page_bytes: u64) -> Pressure {
+/// The present state, with `free` frames free.
+pub fn now(free: usize, frames: &Frames, swap: &SwapEntries, stalls: Stalls, counts: &Counts, page_bytes: u64) -> Pressure {
     let kb = |pages: usize| pages as u64 * (page_bytes / 1024);
-    let (free, marks) = (free(frames, swap), [frames.marks.min, frames.marks.low, frames.marks.high]);
+    let marks = [frames.marks.min, frames.marks.low, frames.marks.high];
     let slots = swap.capacity.unwrap_or(0);
     Pressure {
         free_kb: kb(free),
