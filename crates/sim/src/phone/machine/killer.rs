@@ -9,8 +9,9 @@
 //! While a victim has not ended, the killer waits: the driver for HZ
 //! (`lowmem_deathpending_timeout`), lmkd for `kill_timeout_ms`.
 //! Deviations: it checks only when a frame is needed and a check is due, not in between, but sees
-//! the free memory of kswapd's turn in which the check was due ([`FreeWhenDue`]); a killer that reads how long direct reclaim lasts also checks at its end; partial and complete stalls are
-//! the same, and their average is brought up to date at checks alone.
+//! the free memory of kswapd's turn in which the check was due ([`FreeWhenDue`]); a killer that
+//! reads how long direct reclaim lasts also checks at its end; partial and complete stalls are the
+//! same, and their average is brought up to date at checks alone.
 
 use std::collections::VecDeque;
 use swaplab_apps::Killer;
