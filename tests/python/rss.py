@@ -70,7 +70,10 @@ def descendants(pid: int) -> list[int]:
 
 def counters_of(run: int, pid: int) -> list[Path]:
     """List the counter files of a paged process, one per program that it has executed."""
-    return list((runs_directory() / str(run)).rglob(f"{pid}-*"))
+    try:
+        return list((runs_directory() / str(run)).rglob(f"{pid}-*"))
+    except FileNotFoundError:  # the run has ended meanwhile
+        return []
 
 
 def where_threads_stand(run: subprocess.Popen) -> str:
