@@ -26,7 +26,7 @@ def tables(done: list[Runs]) -> dict[str, pl.DataFrame]:
             rows["kills"] += [head | _kill(kill, runs.gips) for kill in runs.kills[number]]
             rows["tracepoints"] += [head | _tracepoint(span, runs.gips) for span in tracepoints.spans(outcome.events)]
     schema = HEAD | {"at_ns": int, "app": str, "reason": str, "freed_bytes": int, "adjustment": int}
-    schema |= {"free_bytes": pl.Int64, "file_bytes": pl.Int64, "stall_ns": pl.Int64, "swap_free_percentage": pl.Int64}
+    schema |= {"free_bytes": int, "file_bytes": int, "stall_ns": int, "swap_free_percentage": int}
     frames = {name: pl.DataFrame(rows[name], infer_schema_length=None) for name in ("launches", "timeline") if rows[name]}
     frames["kills"] = pl.DataFrame(rows["kills"], schema=schema)
     if rows["tracepoints"]:

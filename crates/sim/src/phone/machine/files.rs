@@ -3,7 +3,7 @@
 //!
 //! Deviations: a phone that does not read ahead reads aligned windows, and a task waits for each.
 
-use super::read_ahead::ReadAhead;
+use super::read_ahead::{Arrival, ReadAhead};
 use crate::ledger::{Charge, Ledger, Prices};
 use crate::replay::SwapSide;
 use std::ops::Range;
@@ -49,22 +49,36 @@ impl FileReads {
                 (start..(start + self.window_pages).min(file.end), None)
             }
         };
-        (self.absent(window, Some(page), pages), mark)
+        (self.absent(window, pages), mark)
     }
 
     /// The pages that the use of `page` reads before they are wanted, and the page of them that is
     /// marked.
     pub fn next_window(&mut self, owner: AppId, page: PageId, file: &Range<PageId>, pages: &PageView) -> (Vec<PageId>, Option<PageId>) {
         match self.ahead.as_mut().and_then(|ahead| ahead.after(owner, page, file, pages)) {
-            Some((window, mark)) => (self.absent(window, None, pages), mark),
+            Some((window, mark)) => (self.absent(window, pages), mark),
             None => (Vec::new(), None),
         }
     }
 
-    fn absent(&mut self, window: Range<PageId>, wanted: Option<PageId>, pages: &PageView) -> Vec<PageId> {
+    fn absent(&mut self, window: Range<PageId>, pages: &PageView) -> Vec<PageId> {
         let mut absent = std::mem::take(&mut self.window);
-        absent.extend(window.filter(|page| Some(*page) == wanted || !pages.is_resident(*page)));
+        absent.extend(window.filter(|page| !pages.is_resident(*page)));
         absent
+    }
+
+    /// See [`ReadAhead::note_read`].
+    pub fn note_read(&mut self, owner: AppId, pages: &[PageId], mark: Option<PageId>, found: u32) {
+        if let Some(ahead) = &mut self.ahead {
+            ahead.note_read(owner, pages, mark, found);
+        }
+    }
+
+    /// See [`ReadAhead::arrives`].
+    pub fn note_arrival(&mut self, page: PageId, arrival: Arrival) {
+        if let Some(ahead) = &mut self.ahead {
+            ahead.arrives(page, arrival);
+        }
     }
 
     /// Return the buffer of a window for reuse.

@@ -206,9 +206,9 @@ impl Machine {
         self.files.read(&window, &mut self.swap.side, &self.prices);
         let is_memory_stall = self.file_page_stalls(page);
         self.wait(Origin::File, is_memory_stall, 1);
-        let found = window.iter().filter(|read| !self.file_page_stalls(**read)).count() as u32;
-        if let Some(ahead) = &mut self.files.ahead {
-            ahead.note_read(owner, &window, mark, found);
+        if self.files.ahead.is_some() {
+            let found = window.iter().filter(|read| !self.file_page_stalls(**read)).count() as u32;
+            self.files.note_read(owner, &window, mark, found);
         }
         self.admit_file_pages(owner, &window, Some((page, op)));
         self.files.take_back(window);
@@ -237,20 +237,15 @@ impl Machine {
     /// Read pages of a file that no task waits for yet.
     fn read_ahead(&mut self, owner: AppId, window: &[PageId], mark: Option<PageId>) {
         self.files.read(window, &mut self.swap.side, &self.prices);
-        let cpu_ns = self.files.charged.cpu.0;
-        self.clock.stall_in_fault(cpu_ns);
-        self.counts.system_ns += cpu_ns;
-        let mut at_ns = self.clock.now();
-        for (medium, _) in self.files.charged.media().filter(|(_, of)| of.reads > 0) {
-            let read_ns = self.files.charged.read_wait(medium, 0, &self.prices);
-            at_ns += self.clock.write_back.read(medium, at_ns, read_ns, &self.prices) + read_ns;
-        }
-        let stalls: Vec<bool> = window.iter().map(|page| self.file_page_stalls(*page)).collect();
-        if let Some(ahead) = &mut self.files.ahead {
-            ahead.note_read(owner, window, mark, 0);
-            for (page, is_memory_stall) in window.iter().zip(stalls) {
-                ahead.arrives(*page, Arrival { at_ns, is_memory_stall });
-            }
+        let (charge, reads) = (&self.files.charged, &mut self.prefetch.reads);
+        let stalls = fault::stalls(charge, 0, Origin::File, &mut self.clock, reads, &self.prices);
+        let at_ns = self.clock.now() + stalls.total_ns();
+        self.clock.stall_in_fault(stalls.fault_cpu_ns);
+        self.counts.system_ns += stalls.fault_cpu_ns;
+        self.files.note_read(owner, window, mark, 0);
+        for page in window {
+            let is_memory_stall = self.file_page_stalls(*page);
+            self.files.note_arrival(*page, Arrival { at_ns, is_memory_stall });
         }
         self.admit_file_pages(owner, window, None);
     }
@@ -272,7 +267,7 @@ impl Machine {
             if self.files.refaulted(read) {
                 self.counts.file_refaults += 1;
             }
-            self.admit(read, used.map_or(Op::Read, |(page, op)| if read == page { op } else { Op::Read }));
+            self.admit(read, used.filter(|(page, _)| *page == read).map_or(Op::Read, |(_, op)| op));
         }
     }
 
