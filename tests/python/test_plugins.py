@@ -148,8 +148,13 @@ def small(tmp_path: Path) -> Path:
     return path
 
 
+TRACES = sorted(path.stem for path in DATA.glob("*.slt"))
+#: Traces that take longest.
+LONG = ("chromium",)
+
+
 @pytest.mark.parametrize("options", [[], ["--mapping", "ignore", "--signal", "reference-bit:500"], ["--swap", "zram"]], ids=str)
-@pytest.mark.parametrize("trace", ["djpeg", "node"])
+@pytest.mark.parametrize("trace", [pytest.param(name, marks=pytest.mark.long) if name in LONG else name for name in TRACES])
 def test_lru_as_a_plug_in_is_lru(library: Path, trace: str, options: list[str]) -> None:
     policies = ["lru", f"{library}:mine", f"{PYTHON}:Mine"]
     rows = document("replay", DATA / f"{trace}.slt", "--policy", ",".join(policies), "--memory", "5%,20%", *options)["rows"]

@@ -250,6 +250,22 @@ def test_a_program_that_cannot_be_paged_is_refused_with_the_reason(tmp_path):
     assert b"swaplab exec --help" in misspelt.stderr
 
 
+@pytest.mark.long
+def test_a_shell_env_and_python_refuse_a_static_program_or_warn(tmp_path):
+    static = tmp_path / "static"
+    (tmp_path / "s.c").write_text("int main(void) { return 0; }")
+    if subprocess.run([program("gcc"), "-static", "-o", static, tmp_path / "s.c"], capture_output=True).returncode:
+        pytest.skip("the C compiler links no static program")
+    opened = f"import os; fd = os.open('{static}', os.O_RDONLY)"
+    by_descriptor = f"{opened}\ntry: os.execve(fd, ['static'], dict(os.environ))\nexcept OSError: os._exit(126)"
+    starts = (["/bin/sh", "-c", f"{static}; exit $?"], ["/usr/bin/env", str(static)], [program("python3"), "-c", by_descriptor])
+    for start in starts:  # execve, execvp and fexecve
+        run = paged(start, "8MiB")
+        assert run.returncode == 126 and b"statically linked" in run.stderr and b"not started" in run.stderr, run.stderr
+        run = paged(start, "8MiB", "--unmanaged", "warn")
+        assert run.returncode == 0 and run.stderr.count(b"runs unmanaged") == 1, run.stderr
+
+
 def test_a_full_store_loses_nothing(tmp_path):
     """The program continues in DRAM up to twice its budget. Then allocations fail, and the reason
     is reported.

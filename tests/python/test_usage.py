@@ -126,13 +126,14 @@ def test_a_group_alone_prints_its_help(group: str) -> None:
     assert (alone.code, alone.out, alone.err) == (2, helped.out, "")
 
 
-def test_the_list_of_commands_loads_no_large_library() -> None:
-    """No module of a command loads polars, altair, vl-convert or Dask before it uses them, so that
-    each command starts fast.
+@pytest.mark.parametrize(("words", "module"), [(["--help"], "swaplab.report.page"), (["list", "policies"], "swaplab.core.registry")])
+def test_a_command_without_figures_loads_no_large_library(words: list[str], module: str) -> None:
+    """Neither a command nor the list of all commands, which imports every command's module, loads
+    polars, altair, vl-convert or Dask. `module` is one that it imports.
     """
-    code = "import sys; sys.argv = ['swaplab', '--help']\nfrom swaplab.cli import main\ntry: main()\nexcept SystemExit: pass\n"
+    code = f"import sys; sys.argv = {['swaplab', *words]}\nfrom swaplab.cli import main\ntry: main()\nexcept SystemExit: pass\n"
     large = ("altair.vegalite", "polars.dataframe", "distributed", "vl_convert")
-    code += f"print('swaplab.report.page' in sys.modules, [name for name in {large} if name in sys.modules], file=sys.stderr)"
+    code += f"print('{module}' in sys.modules, [name for name in {large} if name in sys.modules], file=sys.stderr)"
     done = subprocess.run([SWAPLAB.parent / "python", "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and done.stderr.strip() == "True []", done.stderr
 
