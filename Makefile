@@ -51,8 +51,8 @@ test: .venv/tools
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m 'not alone and not long and not docs and not papers and not guests and not additions'
 	$(BIN)/python -m pytest -q -m alone
 
-# Tests of more than seven seconds each, and shorter ones that have twins in make test: three minutes
-# of two cores.
+# Tests of more than seven seconds each, and shorter ones that have twins in make test: three
+# minutes of two cores.
 long: .venv/tools
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m long
 
