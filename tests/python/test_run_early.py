@@ -20,7 +20,7 @@ def early(tmp_path_factory) -> str:
 
 
 @pytest.mark.parametrize("scheme", ["nvm-direct", "zram"])
-@pytest.mark.parametrize("how", ["threads", "single", "alone", "clone"])
+@pytest.mark.parametrize("how", ["threads", "fixed", "single", "alone", "clone"])
 def test_what_was_reserved_early_is_managed(early, how, scheme):
     """Of 64 MiB, 2 at most were not managed, besides the pager's own tables."""
     run = watched([early, how], 16 * MIB, "--swap", scheme, timeout=120)

@@ -2,6 +2,10 @@
 //! once half of the budget is in DRAM, untouched memory is gated: its first access waits for the
 //! pager, which makes room and then opens the gated part of the chunk, one wait for 128 pages or
 //! more. Without gates, a program could exceed its budget between two censuses.
+//!
+//! Reserved address space that the program cannot access yet is gated too. The gate stays when the
+//! program commits it by `mprotect` or gets it by `mmap`, so that no fresh memory escapes the gates
+//! while a long round lasts.
 
 use crate::kernel::uffd::{Uffd, Watch};
 use crate::kernel::PAGE;
@@ -11,12 +15,9 @@ use crate::world::{Gate, World};
 use crate::CHUNK;
 use std::ops::Range;
 
-/// Gate all untouched evictable memory.
+/// Gate all untouched memory that is evictable, or would be once the program can access it.
 pub fn close(uffd: &Uffd, world: &mut World) {
-    let evictable = world.spans.all().filter(|(_, s)| s.evictable());
-    let unseen = |piece| world.gates.pieces(piece).filter(|(_, gate)| *gate == Gate::Unseen);
-    let runs: Vec<PageRange> = evictable.flat_map(|(piece, _)| unseen(piece)).map(|(run, _)| run).collect();
-    for run in runs {
+    for run in runs_with(world, Gate::Unseen) {
         let mut start = run.start;
         while start < run.end {
             // Gate the untouched pages up to the end of the run, or else up to the last chunk
@@ -42,11 +43,8 @@ pub fn close(uffd: &Uffd, world: &mut World) {
 /// Gate also the untouched pages of chunks that are in use, where they are many in a row. Returns
 /// the number of the others.
 pub fn close_used(uffd: &Uffd, world: &mut World) -> usize {
-    let evictable = world.spans.all().filter(|(_, s)| s.evictable());
-    let open = evictable.flat_map(|(piece, _)| world.gates.pieces(piece)).filter(|(_, gate)| *gate == Gate::Open);
-    let runs: Vec<PageRange> = open.map(|(run, _)| run).collect();
     let mut left = 0;
-    for run in runs {
+    for run in runs_with(world, Gate::Open) {
         let mut page = run.start;
         while page < run.end {
             let untouched = page..page + world.state.leading(page..run.end, is_untouched);
@@ -59,6 +57,12 @@ pub fn close_used(uffd: &Uffd, world: &mut World) -> usize {
         }
     }
     left
+}
+
+/// The runs of memory with `gate` that can be gated.
+fn runs_with(world: &World, gate: Gate) -> Vec<PageRange> {
+    let pieces = world.spans.all().filter(|(_, span)| span.gateable()).flat_map(|(piece, _)| world.gates.pieces(piece));
+    pieces.filter(|(_, now)| *now == gate).map(|(run, _)| run).collect()
 }
 
 /// Whether a page is not mapped from the store, and the last census did not see it in DRAM.
@@ -131,6 +135,68 @@ pub fn open_page(uffd: &Uffd, address: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::memory::{self, READ_WRITE};
+    use crate::stats::Stats;
+
+    /// Whether the kernel reports missing pages at `page` to a userfaultfd (the flag `um`).
+    fn is_registered(page: usize) -> bool {
+        let mut inside = false;
+        for line in std::fs::read_to_string("/proc/self/smaps").unwrap().lines() {
+            if let Some((start, end)) = line.split_once(' ').and_then(|(range, _)| range.split_once('-')) {
+                let bounds = [start, end].map(|bound| usize::from_str_radix(bound, 16));
+                if let [Ok(start), Ok(end)] = bounds {
+                    inside = (start..end).contains(&(page * PAGE));
+                }
+            }
+            if inside && line.starts_with("VmFlags:") {
+                return line.split(' ').any(|flag| flag == "um");
+            }
+        }
+        false
+    }
+
+    /// A reservation that is committed by `mprotect`, and a new mapping in the reserved range. A
+    /// page that is unmapped and mapped again has no gate until the next `close`.
+    #[test]
+    fn memory_that_is_committed_after_the_gates_were_closed_is_gated() {
+        static STATS: Stats = Stats::new();
+        let Ok(uffd) = Uffd::open() else { return eprintln!("skipped: no userfaultfd") };
+        let mut world = World::new(4 * CHUNK, usize::MAX, &STATS).unwrap();
+        let reservation = world.take(CHUNK * PAGE, 0).unwrap() / PAGE;
+        close(&uffd, &mut world);
+        // SAFETY: a page of the reservation made above.
+        let call = |bytes| unsafe { memory::protect(bytes, READ_WRITE) };
+        world.protect(reservation..reservation + 1, READ_WRITE, None, call).unwrap();
+        let mapped = world.take(PAGE, READ_WRITE).unwrap() / PAGE;
+        for page in [reservation, mapped] {
+            assert!(is_closed(&world, page) && is_registered(page));
+        }
+        world.give_back(mapped..mapped + 1).unwrap();
+        assert!(!is_closed(&world, mapped) && !is_registered(mapped));
+        close(&uffd, &mut world);
+        assert!(is_closed(&world, mapped) && is_registered(mapped));
+    }
+
+    /// Half of a reservation, whose first page has content.
+    #[test]
+    fn memory_that_is_mapped_over_keeps_its_gate_and_reads_as_zeros() {
+        static STATS: Stats = Stats::new();
+        let Ok(uffd) = Uffd::open() else { return eprintln!("skipped: no userfaultfd") };
+        let mut world = World::new(4 * CHUNK, usize::MAX, &STATS).unwrap();
+        let page = world.take(CHUNK * PAGE, READ_WRITE).unwrap() / PAGE;
+        // SAFETY: a page that was mapped above.
+        unsafe { *((page * PAGE) as *mut u8) = 7 };
+        close(&uffd, &mut world);
+        assert_eq!(world.map_over(page..page + CHUNK / 2, READ_WRITE), Ok(true));
+        assert!(is_closed(&world, page) && is_registered(page));
+        open_page(&uffd, page * PAGE);
+        // SAFETY: as above.
+        assert_eq!(unsafe { *((page * PAGE) as *const u8) }, 0);
+        world.state[page] |= PAGED;
+        assert_eq!(world.map_over(page..page + 1, READ_WRITE), Ok(false));
+        assert_eq!(world.map_over(page + 1..page + 2, memory::EXECUTE), Ok(false));
+        assert_eq!(world.map_over(page + 3 * CHUNK..page + 3 * CHUNK + 1, READ_WRITE), Ok(false));
+    }
 
     #[test]
     fn waits_that_follow_each_other_open_twice_as_many_chunks_within_the_room() {

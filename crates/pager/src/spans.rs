@@ -68,7 +68,17 @@ impl Span {
     /// Whether its pages can be evicted: the pager can read them, and they are neither code, locked
     /// nor protected by a key.
     pub fn evictable(self) -> bool {
-        self.is_fillable() && !self.attributes().locked && !self.attributes().keyed
+        self.is_fillable() && self.is_ordinary()
+    }
+
+    /// Whether its untouched pages can wait for the pager: those that can be evicted, and those
+    /// that the program cannot access yet, which could be evicted once it has made them accessible.
+    pub fn gateable(self) -> bool {
+        self == Span::Free || (self.counts() && self.is_ordinary())
+    }
+
+    fn is_ordinary(self) -> bool {
+        !self.attributes().locked && !self.attributes().keyed
     }
 }
 

@@ -1,7 +1,8 @@
 // A program with an allocator of its own, which reserves its address space before any library has
 // started and commits it by mprotect under its lock. Allocates 64 MiB, checks every page twice, and
-// says "right". Cases: "threads" starts a thread first, "single" only opens a file, "alone" does
-// neither, "clone" starts a child by clone(), which checks the content too.
+// says "right". Cases: "threads" starts a thread first, "fixed" as well, and commits by mmap,
+// "single" only opens a file, "alone" does neither, "clone" starts a child by clone(), which checks
+// the content too.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -18,6 +19,7 @@ enum { PAGE = 4096, STEP = 64 << 10, PIECES = 1024, PIECE = 64 << 10 };
 static const size_t POOL = (size_t)1 << 30;
 static pthread_mutex_t heap = PTHREAD_MUTEX_INITIALIZER;
 static char *pool, *next, *committed;
+static int by_mmap;
 
 static void reserve(void) {
     pool = next = committed = mmap(0, POOL, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -32,7 +34,8 @@ void *malloc(size_t size) {
     char *end = next + ((size + 31) & ~(size_t)15);
     if (end > committed) {
         size_t more = (end - committed + STEP - 1) / STEP * STEP;
-        if (mprotect(committed, more, PROT_READ | PROT_WRITE) == 0)
+        const int access = PROT_READ | PROT_WRITE, over = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+        if (by_mmap ? mmap(committed, more, access, over, -1, 0) != MAP_FAILED : mprotect(committed, more, access) == 0)
             committed += more;
     }
     if (end <= committed) {
@@ -76,6 +79,7 @@ static void *idle(void *unused) { return unused; }
 
 int main(int count, char **arguments) {
     const char *how = count > 1 ? arguments[1] : "threads";
+    by_mmap = !strcmp(how, "fixed");
     if (strcmp(how, "single") && strcmp(how, "alone")) {
         pthread_t thread;
         pthread_create(&thread, 0, idle, 0);

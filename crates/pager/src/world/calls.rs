@@ -36,6 +36,35 @@ impl World {
         self.spans.set(range, Span::Managed(Attributes { prot, locked: self.lock_new, ..Attributes::default() }));
     }
 
+    /// Map fresh anonymous memory over `range` (`MAP_FIXED`) by emptying the mapping that is there,
+    /// which keeps its gates. Returns false, and leaves the mapping to the kernel, unless all of it
+    /// is managed memory that can be gated and is not mapped from the store.
+    pub fn map_over(&mut self, range: PageRange, prot: Prot) -> Result<bool> {
+        let new = Span::Managed(Attributes { prot, locked: self.lock_new, ..Attributes::default() });
+        let ordinary = |span: Span| span.is_managed() && span.gateable() && !span.attributes().unshared;
+        let all = self.spans.pieces(range.clone()).all(|(_, span)| ordinary(span)) && ordinary(new);
+        if !all || self.state.any(range.clone(), |s| s & PAGED != 0) {
+            return Ok(false);
+        }
+        // SAFETY: the program maps over it.
+        if unsafe { memory::drop_pages(addresses(&range)) }.is_err() {
+            return Ok(false);
+        }
+        // SAFETY: as above.
+        unsafe { memory::protect(addresses(&range), prot) }?;
+        self.forget(range.clone());
+        self.note(EventKind::Discard, range.clone());
+        self.make_unseen(range.clone());
+        self.spans.set(range, new);
+        Ok(true)
+    }
+
+    /// Let the next round gate what is open in `range`, whose pages were dropped.
+    fn make_unseen(&mut self, range: PageRange) {
+        let opened: Vec<PageRange> = self.gates.pieces(range).filter(|(_, g)| *g == Gate::Open).map(|(run, _)| run).collect();
+        opened.into_iter().for_each(|run| self.gates.set(run, Gate::Unseen));
+    }
+
     /// Whether new memory is refused, because the store and DRAM are full. Prints a message the
     /// first time.
     pub fn refuses(&mut self) -> bool {
@@ -152,8 +181,7 @@ impl World {
             unsafe { memory::drop_pages(addresses(&piece)) }?;
             self.forget(piece.clone());
             self.note(EventKind::Discard, piece.clone());
-            let opened: Vec<PageRange> = self.gates.pieces(piece.clone()).filter(|(_, g)| *g == Gate::Open).map(|(run, _)| run).collect();
-            opened.into_iter().for_each(|run| self.gates.set(run, Gate::Unseen));
+            self.make_unseen(piece.clone());
             self.clear_slots(piece);
         }
         Ok(())
