@@ -86,7 +86,9 @@ pub struct Seen {
 impl PagerThread {
     pub fn run(mut self, shared: &Shared) {
         while !shared.stop.load(Ordering::Acquire) {
+            let mut paused = false;
             if let Some(mut world) = shared.lock_soon() {
+                paused = world.forks.evictions_paused;
                 self.watch_threads(&mut world);
                 self.tethers.renew(&mut world);
                 if let Some(record) = &mut world.record {
@@ -99,15 +101,17 @@ impl PagerThread {
             // the peak also starts a round, which updates the peak and closes the gates.
             let due = guess >= self.trigger() || (guess > self.budget / 2 && guess > self.seen.peak + self.budget / 16);
             let requested = shared.census_wanted.load(Ordering::Acquire) > shared.census_done.load(Ordering::Relaxed);
-            if due || requested {
+            // A round that may not evict would only take a census for each page that a fork brings
+            // back.
+            if due && !paused || requested {
                 self.round(shared);
                 guess = self.seen.dram + self.growth(shared);
             }
             let headroom = (self.budget - self.surge).saturating_sub(guess);
             self.watch_idleness(shared, headroom);
             // The pager may sleep for as long as threads need to fill the headroom: 0.05 to 10 ms,
-            // at least 5 ms if the last round evicted nothing, and 10 ms if growth waits for it.
-            let least = match (self.sleeps.idle.is_guarded, self.seen.futile) {
+            // at least 5 ms if the last round evicted nothing or none may, and 10 ms if growth waits.
+            let least = match (self.sleeps.idle.is_guarded, self.seen.futile || paused) {
                 (true, _) => LONGEST_NAP_NS,
                 (false, true) => 5_000_000,
                 (false, false) => 50_000,
@@ -188,7 +192,8 @@ impl PagerThread {
         }
         let closed = |world: &World| gate::is_closed(world, page);
         let mut expected = self.seen.dram + self.growth(shared);
-        if expected + CHUNK > self.budget && shared.lock_soon().is_some_and(|world| closed(&world)) {
+        let may_wait = |world: &World| closed(world) && !world.forks.evictions_paused;
+        if expected + CHUNK > self.budget && shared.lock_soon().is_some_and(|world| may_wait(&world)) {
             // The round opens the gate as soon as there is room.
             self.waiting.push_front(fault);
             self.round(shared);
