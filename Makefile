@@ -49,12 +49,13 @@ demo: build
 test: .venv/tools
 	cargo test --workspace --quiet
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m 'not alone and not long and not docs and not papers and not guests and not additions'
-	$(BIN)/python -m pytest -q -m alone
+	$(BIN)/python -m pytest -q -m 'alone and not long'
 
-# Tests of more than seven seconds each, and shorter ones that have twins in make test: three
-# minutes of two cores.
+# Tests of more than seven seconds each, and shorter ones that have twins in make test: four minutes
+# of two cores.
 long: .venv/tools
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m long
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m 'long and not alone'
+	$(BIN)/python -m pytest -q -m 'long and alone'
 
 # The tables of papers/ computed anew and compared with what their READMEs say: two minutes.
 papers: .venv/tools

@@ -26,7 +26,7 @@ sys.exit(5)
 """
 
 
-@pytest.mark.parametrize("device", ["file", "ramdisk"])
+@pytest.mark.parametrize("device", [pytest.param("file", marks=pytest.mark.long), "ramdisk"])
 def test_swap_bytes_equal_the_kernels_counters(tmp_path: Path, device: str) -> None:
     require(NEEDS, "this test")
     before, out = machine_state(), tmp_path / "t.trace"

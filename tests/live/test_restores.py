@@ -67,7 +67,7 @@ def steps_of(hit, scheme: str) -> list[str]:
     return steps
 
 
-@pytest.mark.parametrize("scheme", ["ramdisk", "zswap", "zram", "nvm-cache"])
+@pytest.mark.parametrize("scheme", ["ramdisk", "zswap", "zram", pytest.param("nvm-cache", marks=pytest.mark.long)])
 def test_after_an_exception_in_any_step_changes_are_undone(before, hit, scheme):
     steps = steps_of(hit, scheme)
     for moment in [*steps, *(step.replace("step", "leave") for step in steps[:: len(steps) - 1])]:

@@ -76,7 +76,12 @@ def same_at(tmp_path: Path, command: list[str], sizes: tuple[int, ...], *options
     return documents
 
 
-@pytest.mark.parametrize("scheme", ["nvm-direct", "nvm-copy", "zram", "zram:algorithm=zstd", "flash", "nvm-cache:nvm=2MiB,replacement=lfu"])
+#: Those with a file are slower.
+SCHEMES = ["nvm-direct", "nvm-copy", "zram", "zram:algorithm=zstd"]
+SCHEMES += [pytest.param(scheme, marks=pytest.mark.long) for scheme in ("flash", "nvm-cache:nvm=2MiB,replacement=lfu")]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_sqlite_on_a_quarter_to_three_quarters(tmp_path, scheme):
     found = same_at(tmp_path, [program("sqlite3"), ":memory:"], (3, 6, 8), "--swap", scheme, input=SQL.encode())
     assert found[0]["swap_outs"] > found[2]["swap_outs"] > 0

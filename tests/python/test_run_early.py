@@ -10,6 +10,8 @@ import pytest
 from rss import MIB, assert_the_budget_holds, watched
 from test_run import HERE, program, pytestmark  # noqa: F401
 
+LONG = [pytest.param(how, marks=pytest.mark.long) for how in ("single", "alone")]
+
 
 @pytest.fixture(scope="session")
 def early(tmp_path_factory) -> str:
@@ -20,7 +22,7 @@ def early(tmp_path_factory) -> str:
 
 
 @pytest.mark.parametrize("scheme", ["nvm-direct", "zram"])
-@pytest.mark.parametrize("how", ["threads", "fixed", "single", "alone", "clone"])
+@pytest.mark.parametrize("how", ["threads", "fixed", *LONG, "clone"])
 def test_what_was_reserved_early_is_managed(early, how, scheme):
     """Of 64 MiB, 2 at most were not managed, besides the pager's own tables."""
     run = watched([early, how], 16 * MIB, "--swap", scheme, timeout=120)

@@ -23,7 +23,7 @@ def test_an_allocator_with_fork_handlers_of_its_own_is_no_deadlock(tmp_path, sch
 
 
 @pytest.mark.parametrize("words", [[], ["fork"]], ids=["alone", "fork"])
-@pytest.mark.parametrize("scheme", ["nvm-direct", "nvm-copy"])
+@pytest.mark.parametrize("scheme", ["nvm-direct", pytest.param("nvm-copy", marks=pytest.mark.long)])
 def test_a_process_ends_with_its_last_thread(tmp_path, scheme, words):
     """The C library counts threads, and ends a process when none is left. The pager thread is none
     of the program's.

@@ -70,7 +70,7 @@ def audited(group: Group, stats: Path, dram: int, command: str, *options: str) -
     return peak, json.loads(stats.read_text())
 
 
-@pytest.mark.parametrize("scheme", ["nvm-direct", "nvm-copy"])
+@pytest.mark.parametrize("scheme", ["nvm-direct", pytest.param("nvm-copy", marks=pytest.mark.long)])
 def test_the_kernel_agrees_on_the_budget(tmp_path, group, build, scheme):
     sql = tmp_path / "input.sql"
     sql.write_text(SQL)

@@ -17,7 +17,7 @@ from swaplab.worlds.memory import pager
 PROGRAM = "import sys; m = bytearray(b'secret--' * (1 << 20)); print('ready', flush=True); sys.stdin.read(); sum(m[::4096])"
 
 
-@pytest.mark.parametrize("swap", ["nvm-direct", "flash"])
+@pytest.mark.parametrize("swap", ["nvm-direct", pytest.param("flash", marks=pytest.mark.long)])
 def test_store_files_are_unnamed_and_accessible_to_one_user(swap: str, tmp_path: Path) -> None:
     """Every regular file that a thread has open for writing is unnamed with mode 0600, or not
     reachable by any path.

@@ -32,7 +32,7 @@ def compared(tmp_path: Path, command: list[str], dram: str, scheme: str, **more)
     return found
 
 
-@pytest.mark.parametrize("scheme", ["nvm-direct", "nvm-copy"])
+@pytest.mark.parametrize("scheme", ["nvm-direct", pytest.param("nvm-copy", marks=pytest.mark.long)])
 def test_a_replay_of_the_record_has_nearly_equal_counts(tmp_path, build, scheme):  # noqa: F811
     # Largest relative differences. The pager evicts chunks of 128 pages at first, acts a round
     # late, and maps up to 15 neighbors of a page that is read.

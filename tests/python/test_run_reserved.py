@@ -24,7 +24,7 @@ def reserve(tmp_path_factory) -> str:
     return str(target)
 
 
-@pytest.mark.parametrize("scheme", ["nvm-direct", "zram"])
+@pytest.mark.parametrize("scheme", ["nvm-direct", pytest.param("zram", marks=pytest.mark.long)])
 @pytest.mark.parametrize("how", ["protect", "fixed", "hint", "raw", "thread"])
 def test_reserved_memory_is_managed_without_loss(reserve, how, scheme):
     """Reservations of 8 GiB committed in parts, guard pages, freed parts, and code, through the C

@@ -52,7 +52,7 @@ def interrupted(call: list[str | Path], parts: Path, blow: signal.Signals, alone
     return (code, messages) if code else None
 
 
-@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("blow", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
 def test_a_resumed_run_after_a_kill_gives_the_same_bytes(experiment: Experiment, tmp_path: Path, blow: signal.Signals) -> None:
     """The run is killed once some points are saved, also by SIGKILL."""
     cut, ended = tmp_path / "cut", None
