@@ -14,12 +14,10 @@ import pytest
 import swaplab
 from test_run import HERE, paged, program, pytestmark  # noqa: F401
 
-#: `users` calls functions that act on all threads; `masks` is about calls that the C library makes
-#: by itself.
-CASES = [
-    "remaps", "fixed", "advice", "keys", "locks", "starts", "sandbox", "unhandled", "children",
-    "forked", "apart", "blocks", "users", "masks",
-]  # fmt: skip
+#: The cases of `calls.c`, and those of `calls_of_processes.c`. `users` calls functions that act on
+#: all threads; `masks` is about calls that the C library makes by itself.
+OF_MEMORY = ["remaps", "fixed", "advice", "keys", "locks", "blocks"]
+CASES = [*OF_MEMORY, "starts", "sandbox", "unhandled", "children", "forked", "apart", "users", "masks"]
 WAYS = {"library": [], "number": ["-DNUMBER"], "raw": ["-DRAW"]}
 #: `make test` calls functions of the C library and the kernel itself; `make soak` tries each way.
 SOAK = "SWAPLAB_SOAK_SECONDS" in os.environ
@@ -28,15 +26,16 @@ TRIED = [("library", "nvm-direct"), ("raw", "nvm-direct")] + ([("library", "zram
 
 @pytest.fixture(scope="session")
 def calls(tmp_path_factory):
-    """The program of these cases, compiled to make its calls in one of the ways."""
+    """The command of a case, whose program is compiled to make its calls in one of the ways."""
 
-    def compiled(way: str) -> str:
-        target = tmp_path_factory.getbasetemp() / f"calls-{way}"
+    def command(way: str, case: str) -> list[str]:
+        source = "calls" if case in OF_MEMORY else "calls_of_processes"
+        target = tmp_path_factory.getbasetemp() / f"{source}-{way}"
         if not target.exists():
-            subprocess.run([program("gcc"), "-O1", "-w", "-pthread", *WAYS[way], "-o", target, HERE / "calls.c"], check=True)
-        return str(target)
+            subprocess.run([program("gcc"), "-O1", "-w", "-pthread", *WAYS[way], "-o", target, HERE / f"{source}.c"], check=True)
+        return [str(target), case]
 
-    return compiled
+    return command
 
 
 @pytest.mark.parametrize(
@@ -48,9 +47,9 @@ def test_a_call_does_what_it_does_natively(tmp_path, calls, case, way, scheme):
         pytest.skip("the program has the instruction of x86-64")
     if case == "users" and os.geteuid() != 0:
         pytest.skip("only root has rights to give up")
-    native = subprocess.run([calls(way), case], capture_output=True, timeout=60)
+    native = subprocess.run(calls(way, case), capture_output=True, timeout=60)
     assert native.returncode == 0, native.stdout
-    run = paged([calls(way), case], "8MiB", "--swap", scheme, stats=tmp_path / "s.json", timeout=120)
+    run = paged(calls(way, case), "8MiB", "--swap", scheme, stats=tmp_path / "s.json", timeout=120)
     assert (run.returncode, run.stdout, run.stderr) == (0, native.stdout, b"")
     assert json.loads((tmp_path / "s.json").read_text())["swap_outs"] > 0
 
@@ -62,7 +61,7 @@ LIBRARY = Path(swaplab.__file__).parent / "_native" / "libswaplab_preload.so"
 @pytest.mark.parametrize("way", ["library", "number"] if SOAK else ["number"])
 def test_without_a_budget_the_library_changes_nothing(calls, way, case):
     native, loaded = (
-        subprocess.run([calls(way), case], capture_output=True, timeout=60, env=os.environ | more)
+        subprocess.run(calls(way, case), capture_output=True, timeout=60, env=os.environ | more)
         for more in ({}, {"LD_PRELOAD": str(LIBRARY)})
     )
     assert (loaded.returncode, loaded.stdout, loaded.stderr) == (0, native.stdout, b"")
@@ -82,7 +81,7 @@ def test_without_a_budget_the_library_changes_nothing(calls, way, case):
 )
 def test_a_setting_that_is_not_understood_leaves_the_program_unpaged_and_is_named(calls, name, value, reason):
     settings = {"LD_PRELOAD": str(LIBRARY), "SWAPLAB_DRAM": str(8 << 20), name: value}
-    run = subprocess.run([calls("library"), "blocks"], capture_output=True, timeout=60, env=os.environ | settings)
+    run = subprocess.run(calls("library", "blocks"), capture_output=True, timeout=60, env=os.environ | settings)
     assert (run.returncode, run.stdout) == (0, b"blocks right\n"), run.stderr
     assert run.stderr.startswith(b"swaplab: this process is not paged: ") and run.stderr.count(b"\n") == 1
     assert reason in run.stderr.decode()
