@@ -34,7 +34,7 @@ MODELS = dict.fromkeys(["vocab", "trace", "policy", "device", "swap", "apps", "s
 GOALS = MODELS | {"pager": 0.85, "preload": 0.85, "python": 0.9}
 #: Programs whose coverage cannot be recorded: tools of the build, and the first program of a guest.
 LEFT_OUT = {"xtask", "guest", "fuzz-targets"}
-#: The suites of `make test` and `make guests`.
+#: The suites of `make test`, `make long`, `make docs` and `make guests`.
 SUITES = {
     "side-by-side": ["-n", "2", "--dist", "loadgroup", "-m", "not alone and not papers and not guests and not additions"],
     "alone": ["-m", "alone"],
