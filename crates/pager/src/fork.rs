@@ -1,13 +1,16 @@
-//! The work of a forking thread before and after the fork. `tether.rs` explains why slots are
-//! frozen.
+//! The work of a forking thread before and after the fork, and the pager thread's for a fork.
+//! `tether.rs` explains why slots are frozen.
 
 use crate::kernel::memory;
+use crate::kernel::uffd::Fault;
 use crate::kernel::PAGE;
-use crate::shared::RightsCall;
+use crate::shared::{RightsCall, Shared};
 use crate::spawn::Thread;
 use crate::stats::add;
+use crate::thread::{Evictor, PagerThread};
+use crate::world::bit::OUT;
 use crate::world::{Backing, Mode};
-use crate::{Pager, WorldGuard};
+use crate::{Pager, WorldGuard, CHUNK};
 use std::sync::atomic::Ordering;
 use std::sync::MutexGuard;
 
@@ -48,8 +51,8 @@ impl Pager {
                     world.freeze();
                     return world;
                 }
-                // The pager does not serve a child's faults: swap everything in first, with
-                // evictions paused.
+                // The pager does not serve a child's faults: wait until it has swapped everything
+                // in, with evictions paused.
                 Backing::Copying(_) => {
                     world.forks.evictions_paused = true;
                     let out = world.out_pages();
@@ -59,7 +62,9 @@ impl Pager {
                     }
                     world.forks.brought_back = true;
                     drop(world);
-                    out.into_iter().for_each(|page| memory::populate(page..page + PAGE));
+                    // This wakes the pager thread, which brings back all.
+                    memory::populate(out[0]..out[0] + PAGE);
+                    std::thread::sleep(std::time::Duration::from_micros(100));
                     continue;
                 }
             }
@@ -86,5 +91,22 @@ impl Pager {
             *thread = None;
         }
         world.become_child(&CHILD_STATS, if can_be_paged { self.config.frames() } else { usize::MAX });
+    }
+}
+
+impl PagerThread {
+    /// For a fork that waits for it, copy all that is out back to DRAM, in the order of addresses.
+    /// If the forking thread touched each page, it would wait for this thread each time.
+    pub fn bring_back(&mut self, shared: &Shared) {
+        let Evictor::Copying(evictor) = &mut self.evictor else { return };
+        let Some(out) = shared.lock_soon().map(|world| world.out_pages()) else { return };
+        for addresses in out.chunks(CHUNK) {
+            let Some(mut world) = shared.lock_soon() else { return };
+            for address in addresses {
+                if world.state[address / PAGE] & OUT != 0 {
+                    evictor.resolve(&mut world, Fault { address: *address, write: false, protected: false });
+                }
+            }
+        }
     }
 }

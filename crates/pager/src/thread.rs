@@ -95,6 +95,9 @@ impl PagerThread {
                     record.flush();
                 }
             }
+            if paused {
+                self.bring_back(shared);
+            }
             give_up_rights(shared);
             let mut guess = self.seen.dram + self.growth(shared);
             // Between half of the budget and the trigger, growth by a sixteenth of the budget above
