@@ -184,11 +184,13 @@ def build_package(environment: dict[str, str], parts: list[str]) -> None:
 
 
 def counting_python() -> dict[str, str]:
-    """Return the environment that makes every Python process record coverage."""
+    """Return the environment that makes every Python process record coverage, and find the guest's
+    devices, which are not part of a package.
+    """
     settings = PLACE / "coveragerc"
     settings.write_text(f"[run]\nsource = swaplab\nparallel = true\npatch = subprocess\ndata_file = {PLACE}/python/data\ncore = ctrace\n")
     (PLACE / "python").mkdir(exist_ok=True)
-    return {"PYTHONPATH": str(PACKAGE.parent), "COVERAGE_PROCESS_START": str(settings)}
+    return {"PYTHONPATH": str(PACKAGE.parent), "COVERAGE_PROCESS_START": str(settings), "SWAPLAB_KERNEL_PARTS": str(ROOT / "kernel")}
 
 
 def of_crates(environment: dict[str, str]) -> dict[str, Lines]:

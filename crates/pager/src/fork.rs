@@ -96,17 +96,21 @@ impl Pager {
 
 impl PagerThread {
     /// For a fork that waits for it, copy all that is out back to DRAM, in the order of addresses.
-    /// If the forking thread touched each page, it would wait for this thread each time.
+    /// If the forking thread touched each page, it would wait for this thread each time. The faults
+    /// of other threads are answered in between.
     pub fn bring_back(&mut self, shared: &Shared) {
-        let Evictor::Copying(evictor) = &mut self.evictor else { return };
         let Some(out) = shared.lock_soon().map(|world| world.out_pages()) else { return };
         for addresses in out.chunks(CHUNK) {
+            let Evictor::Copying(evictor) = &mut self.evictor else { return };
             let Some(mut world) = shared.lock_soon() else { return };
             for address in addresses {
                 if world.state[address / PAGE] & OUT != 0 {
                     evictor.resolve(&mut world, Fault { address: *address, write: false, protected: false });
                 }
             }
+            drop(world);
+            self.read_faults();
+            self.answer(shared);
         }
     }
 }

@@ -113,7 +113,7 @@ impl PagerThread {
             let headroom = (self.budget - self.surge).saturating_sub(guess);
             self.watch_idleness(shared, headroom);
             // The pager may sleep for as long as threads need to fill the headroom: 0.05 to 10 ms,
-            // at least 5 ms if the last round evicted nothing or none may, and 10 ms if growth waits.
+            // at least 5 ms if the last round evicted nothing or none may, 10 ms if growth waits.
             let least = match (self.sleeps.idle.is_guarded, self.seen.futile || paused) {
                 (true, _) => LONGEST_NAP_NS,
                 (false, true) => 5_000_000,
@@ -147,8 +147,12 @@ impl PagerThread {
             self.uffd().wait(nap);
             self.read_faults();
         }
-        // Faults that a round reads meanwhile wait for the next call, because `run` has other
-        // duties, too.
+        self.answer(shared);
+    }
+
+    /// Resolve the faults that have been read. Those that a round reads meanwhile wait for the next
+    /// call, because `run` has other duties, too.
+    pub fn answer(&mut self, shared: &Shared) {
         for _ in 0..self.waiting.len() {
             let Some(fault) = self.waiting.pop_front() else { return };
             self.sleeps.idle.end();
