@@ -91,7 +91,7 @@ def test_without_swap_apps_are_killed_and_start_cold_again(kernel):
     assert row.launches.kills >= 3 and row.launches.cold >= 3 and row.paging.swap_out_bytes == 0
 
 
-@pytest.mark.parametrize("scheme", ["nvm-direct", "nvm-copy", "nvm-cache"])
+@pytest.mark.parametrize("scheme", ["nvm-direct", "nvm-copy", pytest.param("nvm-cache", marks=pytest.mark.long)])
 def test_apps_under_the_pager_keep_every_page(kernel, scheme):
     try:
         require(SCHEMES[scheme].needs, "this test")

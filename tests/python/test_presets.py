@@ -47,7 +47,7 @@ def test_a_new_file_equals_the_preset_and_every_design_is_run_or_refused_by_name
 
 
 #: Presets whose run takes more than seven seconds.
-LONG = ("a2s-small", "a2s-large", "a2s-medium", "android-15", "upper-bounds")
+LONG = ("a2s-small", "a2s-large", "a2s-medium", "android-15", "dr-swap", "kim-bahn", "upper-bounds")
 
 
 @pytest.mark.parametrize("key", [pytest.param(key, marks=pytest.mark.long) if key in LONG else key for key in KEYS])

@@ -155,7 +155,7 @@ def stress(tmp_path_factory) -> Path:
 SECONDS = os.environ.get("SWAPLAB_SOAK_SECONDS", "2")
 
 
-@pytest.mark.parametrize("scheme", ["nvm-direct", "nvm-copy"])
+@pytest.mark.parametrize("scheme", ["nvm-direct", pytest.param("nvm-copy", marks=pytest.mark.long)])
 def test_four_threads_lose_no_write(tmp_path, stress, scheme):
     assert subprocess.run([stress, "1", "8"], capture_output=True).returncode == 0, "the program itself is wrong"
     run = paged([str(stress), SECONDS, "16"], "9MiB", "--swap", scheme, stats=tmp_path / "s.json", timeout=60 + 2 * int(SECONDS))

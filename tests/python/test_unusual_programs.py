@@ -29,7 +29,7 @@ def unusual(tmp_path_factory):
     return compiled
 
 
-@pytest.mark.parametrize("scheme", ["nvm-direct", "zram"])
+@pytest.mark.parametrize("scheme", ["nvm-direct", pytest.param("zram", marks=pytest.mark.long)])
 @pytest.mark.parametrize("case", CASES)
 def test_an_unusual_program_behaves_as_natively(tmp_path, unusual, case, scheme):
     if case == "rights" and os.geteuid() != 0:
