@@ -46,7 +46,7 @@ def test_a_new_file_equals_the_preset_and_every_design_is_run_or_refused_by_name
             assert one["worlds"][world] is True, (key, one["design"], one["worlds"][world])
 
 
-#: Presets whose run takes more than seven seconds.
+#: Presets whose run takes longest.
 LONG = ("a2s-small", "a2s-large", "a2s-medium", "android-15", "dr-swap", "kim-bahn", "upper-bounds")
 
 

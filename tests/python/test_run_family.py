@@ -30,7 +30,8 @@ def test_the_record_is_of_the_program_alone(tmp_path, family):
     assert name.startswith(f"{min(process['pid'] for process in processes)}-")
 
 
-#: Schemes, seeds and numbers of processes; `make soak` tries all, `make test` the first.
+#: Schemes, seeds and numbers of processes; `make soak` tries all, `make test` the first, `make
+#: long` the second.
 CASES = [("nvm-direct", "3", 5), pytest.param("zram", "3", 5, marks=pytest.mark.long), ("nvm-direct", "2", 14), ("zram", "2", 14)]
 
 

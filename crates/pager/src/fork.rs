@@ -45,7 +45,7 @@ impl Pager {
                     return world;
                 }
                 // The pager thread has not replaced the last fork's tether yet: wait.
-                Backing::Direct { .. } if world.forks.tether.is_none() && !world.forks.no_tether => (),
+                Backing::Direct { .. } if world.forks.tether.is_none() && !world.forks.no_tether => drop(world),
                 Backing::Direct { .. } => {
                     world.forks.untethered |= world.forks.tether.is_none();
                     world.freeze();
@@ -64,11 +64,8 @@ impl Pager {
                     drop(world);
                     // This wakes the pager thread, which brings back all.
                     memory::populate(out[0]..out[0] + PAGE);
-                    std::thread::sleep(std::time::Duration::from_micros(100));
-                    continue;
                 }
             }
-            drop(world);
             std::thread::sleep(std::time::Duration::from_micros(100));
         }
     }

@@ -86,7 +86,7 @@ pub unsafe extern "C" fn mmap(address: *mut c_void, len: size_t, prot: c_int, fl
         mapped = world.take(len_in_pages, prot as u32).map_or(libc::MAP_FAILED, |start| start as *mut c_void);
     }
     let known = flags & libc::MAP_PRIVATE != 0 && address as usize % PAGE == 0 && prot as u32 & !READ_WRITE == 0;
-    if let (true, Some((_, range))) = (fixed && known, pages(address, len)) {
+    if let (true, Some((_, range))) = (fixed && known, pages(address, len_in_pages)) {
         match world.map_over(range, prot as u32) {
             Ok(true) => mapped = address,
             Ok(false) => (),

@@ -23,8 +23,13 @@ impl World {
         let bytes = addresses(&range);
         // SAFETY: free pages of the reserved range, inaccessible until now.
         unsafe { memory::protect(bytes.clone(), prot) }?;
-        self.spans.set(range, Span::Managed(Attributes { prot, locked: self.lock_new, ..Attributes::default() }));
+        self.spans.set(range, self.fresh(prot));
         Ok(bytes.start)
+    }
+
+    /// The span of memory that the program has just mapped.
+    fn fresh(&self, prot: Prot) -> Span {
+        Span::Managed(Attributes { prot, locked: self.lock_new, ..Attributes::default() })
     }
 
     /// Manage fresh anonymous memory that a system call of the program has mapped while this lock
@@ -33,36 +38,41 @@ impl World {
         self.empty(range.clone());
         self.note(EventKind::Discard, range.clone());
         memory::no_huge_pages(addresses(&range));
-        self.spans.set(range, Span::Managed(Attributes { prot, locked: self.lock_new, ..Attributes::default() }));
+        self.spans.set(range, self.fresh(prot));
     }
 
     /// Map fresh anonymous memory over `range` (`MAP_FIXED`) by emptying the mapping that is there,
     /// which keeps its gates. Returns false, and leaves the mapping to the kernel, unless all of it
     /// is managed memory that can be gated and is not mapped from the store.
     pub fn map_over(&mut self, range: PageRange, prot: Prot) -> Result<bool> {
-        let new = Span::Managed(Attributes { prot, locked: self.lock_new, ..Attributes::default() });
+        let new = self.fresh(prot);
         let ordinary = |span: Span| span.is_managed() && span.gateable() && !span.attributes().unshared;
         let all = self.spans.pieces(range.clone()).all(|(_, span)| ordinary(span)) && ordinary(new);
         if !all || self.state.any(range.clone(), |s| s & PAGED != 0) {
             return Ok(false);
         }
         // SAFETY: the program maps over it.
-        if unsafe { memory::drop_pages(addresses(&range)) }.is_err() {
+        if unsafe { self.drop_content(range.clone()) }.is_err() {
             return Ok(false);
         }
         // SAFETY: as above.
         unsafe { memory::protect(addresses(&range), prot) }?;
-        self.forget(range.clone());
-        self.note(EventKind::Discard, range.clone());
-        self.make_unseen(range.clone());
         self.spans.set(range, new);
         Ok(true)
     }
 
-    /// Let the next round gate what is open in `range`, whose pages were dropped.
-    fn make_unseen(&mut self, range: PageRange) {
+    /// Drop the pages of `range`, and let the next round gate what is open of it.
+    ///
+    /// # Safety
+    /// The program discards the content.
+    unsafe fn drop_content(&mut self, range: PageRange) -> Result<()> {
+        // SAFETY: guaranteed by the caller.
+        unsafe { memory::drop_pages(addresses(&range)) }?;
+        self.forget(range.clone());
+        self.note(EventKind::Discard, range.clone());
         let opened: Vec<PageRange> = self.gates.pieces(range).filter(|(_, g)| *g == Gate::Open).map(|(run, _)| run).collect();
         opened.into_iter().for_each(|run| self.gates.set(run, Gate::Unseen));
+        Ok(())
     }
 
     /// Whether new memory is refused, because the store and DRAM are full. Prints a message the
@@ -178,10 +188,7 @@ impl World {
                 continue;
             }
             // SAFETY: the program discards the content.
-            unsafe { memory::drop_pages(addresses(&piece)) }?;
-            self.forget(piece.clone());
-            self.note(EventKind::Discard, piece.clone());
-            self.make_unseen(piece.clone());
+            unsafe { self.drop_content(piece.clone()) }?;
             self.clear_slots(piece);
         }
         Ok(())
