@@ -4,7 +4,7 @@ use crate::account;
 use crate::gate;
 use crate::kernel::PAGE;
 use crate::shared::Shared;
-use crate::sleep::cpu_time;
+use crate::sleep::{cpu_time, Sleep};
 use crate::stats::{add, set};
 use crate::thread::{faults, Evictor, PagerThread, Seen};
 use crate::world::bit::PAGED;
@@ -39,6 +39,8 @@ impl PagerThread {
         if let Evictor::Direct(evictor) = &mut self.evictor {
             evictor.release_writers(shared.world.try_lock().ok().as_deref_mut());
         }
+        // The next round can begin before another sleep.
+        self.sleeps.last = Sleep::begin(0);
     }
 
     /// Whether writers are held between rounds. A stop then only has to protect what was opened
@@ -73,11 +75,12 @@ impl PagerThread {
             // within what arrives between the census and the kernel's count.
             let misses = |dram: usize| account::anonymous_pages(&self.statm) > dram + unmanaged + slack;
             let taken = self.census.take(&mut world, all, kept_free, misses, &mut self.victims);
-            // After an error, the mapping has changed during the scan: retry in the next round.
-            (taken.unwrap_or(self.seen.dram), forked)
+            // After an error, the mapping has changed during the scan: the next round retries.
+            let Ok(dram) = taken else { return };
+            (dram, forked)
         };
         let anonymous_after = self.anonymous();
-        if self.sleeps.last.overslept() && !forked {
+        if self.sleeps.is_late() && !forked {
             shared.stats().late_peak_bytes.fetch_max((dram.saturating_sub(self.budget) * PAGE) as u64, Ordering::Relaxed);
         }
         // Pages that arrived while the writers were being stopped raise the surge at once; without

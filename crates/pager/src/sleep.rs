@@ -1,5 +1,7 @@
 //! The pager thread's sleeps. A host can preempt one processor of a virtual machine while the
-//! program, on another processor, continues to write: then the thread woke up late.
+//! program, on another processor, continues to write: then the thread woke up late. A host also
+//! works for the virtual machine in the thread's name, for example when it finds memory for a page
+//! that the guest touches for the first time. The guest counts this as the thread's own CPU time.
 
 use std::time::{Duration, Instant};
 
@@ -18,17 +20,40 @@ impl Sleep {
         Sleep { began: Instant::now(), cpu: cpu_time(), nap: Duration::from_nanos(nap) }
     }
 
-    /// Whether the thread has been off the processor for longer than its timeout and the time of a
-    /// wake-up.
-    pub fn overslept(&self) -> bool {
-        self.began.elapsed() > self.nap + (cpu_time() - self.cpu) + WAKE_UP
+    /// Whether more time has passed than the timeout, a wake-up and `work` take.
+    fn overslept(&self, work: Duration) -> bool {
+        self.began.elapsed() > self.nap + work + WAKE_UP
     }
 }
 
-/// The thread's last sleep, and how long the program has been idle.
+/// The thread's last sleep, its usual work between a sleep and the end of a census, and how long
+/// the program has been idle.
 pub struct Sleeps {
     pub last: Sleep,
     pub idle: Idle,
+    /// A moving average of CPU times; zero before the first round.
+    usual: Duration,
+}
+
+/// A round is late if its work takes longer than this multiple of the usual.
+const SLOW: u32 = 3;
+
+impl Sleeps {
+    pub fn new() -> Sleeps {
+        Sleeps { last: Sleep::begin(0), idle: Idle::new(), usual: Duration::ZERO }
+    }
+
+    /// Whether the census that has just ended came later than it should: the thread was off the
+    /// processor after its sleep was over, or its work took far longer than usual.
+    pub fn is_late(&mut self) -> bool {
+        self.is_late_after(cpu_time() - self.last.cpu)
+    }
+
+    fn is_late_after(&mut self, work: Duration) -> bool {
+        let usual = if self.usual.is_zero() { work } else { self.usual };
+        self.usual = (usual * 7 + work) / 8;
+        self.last.overslept(work.min(usual * SLOW))
+    }
 }
 
 /// The least time without a page fault after which a program counts as idle.
@@ -88,10 +113,23 @@ mod tests {
     fn only_a_sleep_beyond_its_timeout_is_overslept() {
         let short = Sleep::begin(0);
         std::thread::sleep(Duration::from_millis(5));
-        assert!(short.overslept());
+        assert!(short.overslept(Duration::ZERO) && !short.overslept(Duration::from_secs(60)));
         let long = Sleep::begin(60_000_000_000);
         std::thread::sleep(Duration::from_millis(5));
-        assert!(!long.overslept());
+        assert!(!long.overslept(Duration::ZERO));
+    }
+
+    /// Thirty milliseconds have passed since the sleep. They are late only where the work is
+    /// usually far shorter.
+    #[test]
+    fn a_census_is_late_if_its_work_takes_far_longer_than_usual() {
+        let late_after = |usual: u64, work: u64| {
+            let mut sleeps = Sleeps { usual: Duration::from_millis(usual), ..Sleeps::new() };
+            sleeps.last.began -= Duration::from_millis(30);
+            (sleeps.is_late_after(Duration::from_millis(work)), sleeps.usual.as_millis())
+        };
+        assert_eq!([late_after(8, 40), late_after(16, 40), late_after(0, 40)], [(true, 12), (false, 19), (false, 40)]);
+        assert_eq!([late_after(8, 16), late_after(8, 0)], [(true, 9), (true, 7)]);
     }
 
     #[test]

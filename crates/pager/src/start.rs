@@ -14,7 +14,7 @@ use crate::record::Record;
 use crate::sandbox::Sandbox;
 use crate::shared::Shared;
 use crate::signals;
-use crate::sleep::{Idle, Sleep, Sleeps};
+use crate::sleep::Sleeps;
 use crate::spawn::{self, Answer, Thread};
 use crate::stats::{set, Stats};
 use crate::store::{DirectFile, Media, NvmFile, Store};
@@ -224,7 +224,7 @@ fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
         waiting: VecDeque::new(),
         seen,
         surge: budget / 8,
-        sleeps: Sleeps { last: Sleep::begin(0), idle: Idle::new() },
+        sleeps: Sleeps::new(),
         scattered: false,
         full: false,
     })

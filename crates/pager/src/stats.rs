@@ -49,8 +49,8 @@ counters! {
     /// Part of `dram_bytes` that cannot be evicted: locked, inaccessible to the pager, or with a
     /// protection key.
     stuck_bytes,
-    /// Peak excess of managed memory over the budget in rounds that began late, because the pager
-    /// thread did not get a processor.
+    /// Peak excess of managed memory over the budget in rounds that came late, because the pager
+    /// thread did not get a processor or was far slower than usual.
     late_peak_bytes,
     /// Anonymous memory in DRAM that is not managed, counted page by page, and its peak: brk,
     /// stacks, private pages of files that were written to, code that the program has generated,

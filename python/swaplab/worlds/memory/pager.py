@@ -139,8 +139,8 @@ def unmanaged_line(counted: list[Process]) -> str | None:
 
 
 def late_line(counted: list[Process]) -> str | None:
-    """Describe the process that exceeded its budget most while its pager was not scheduled; None if
-    by at most 5 %.
+    """Describe the process that exceeded its budget most while its pager was late; None if by at
+    most 5 %.
     """
     most = max(counted, key=lambda p: p.counters["late_peak_bytes"], default=None)
     if most is None or most.counters["late_peak_bytes"] <= most.counters["dram_limit_bytes"] / 20:
