@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -44,8 +45,11 @@ def cargo(tree: Path, *words: object, fails: bool = False) -> str:
 
 
 @pytest.fixture(scope="module")
-def tree() -> Path:
-    """A copy of the tree with every addition, and the extension built in it."""
+def tree() -> Iterator[Path]:
+    """A copy of the tree with every addition, and the extension built in it. It is removed at the
+    end: Cargo would else take what was built from it for a build of this tree, even after this tree
+    has changed.
+    """
     listed = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=ROOT)
     copy = TARGET / "additions"
     shutil.rmtree(copy, ignore_errors=True)
@@ -58,7 +62,8 @@ def tree() -> Path:
         run("git", "apply", "--whitespace=error-all", diff, cwd=copy, GIT_CEILING_DIRECTORIES=copy.parent)
     cargo(copy, "build", "--quiet", "-p", "swaplab-py")
     shutil.copy(TARGET / "debug" / "lib_core.so", copy / "python" / "swaplab" / "_core.abi3.so")
-    return copy
+    yield copy
+    shutil.rmtree(copy)
 
 
 @pytest.fixture(scope="module")
