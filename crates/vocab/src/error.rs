@@ -1,18 +1,19 @@
 //! The type of input errors: the place, what was found, and what was expected.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 /// An error in a user's input. Displays as one line, `PLACE: FOUND; expected EXPECTED`; commands
 /// end with exit code 2.
 #[derive(Debug, thiserror::Error)]
 pub enum BadInput {
-    #[error("{}{found}; expected {expected}", prefix(place))]
+    #[error("{}{}; expected {}", prefix(place), one_line(found), one_line(expected))]
     Value { place: String, found: String, expected: String },
-    #[error("{}{source}", prefix(place))]
+    #[error("{}{}", prefix(place), one_line(&source.to_string()))]
     Io { place: String, source: std::io::Error },
     /// The user interrupted a long operation. This is no bad input but is propagated in the same
     /// way. Exit code 130.
-    #[error("interrupted at {place}")]
+    #[error("interrupted at {}", one_line(place))]
     Interrupted { place: String },
 }
 
@@ -45,7 +46,17 @@ fn prefix(place: &str) -> String {
     if place.is_empty() {
         String::new()
     } else {
-        format!("{place}: ")
+        format!("{}: ", one_line(place))
+    }
+}
+
+/// Replace control characters, which keys and names of files may contain, so that a message is one
+/// line.
+fn one_line(text: &str) -> Cow<'_, str> {
+    if text.chars().any(char::is_control) {
+        text.replace(char::is_control, "\u{fffd}").into()
+    } else {
+        text.into()
     }
 }
 
@@ -71,6 +82,15 @@ mod tests {
         assert_eq!((io("part"), io("")), ("a.toml: part: full".into(), "a.toml: full".into()));
         let stopped = BadInput::Interrupted { place: "reference 7".into() };
         assert_eq!(stopped.within("a.toml").to_string(), "interrupted at reference 7");
+    }
+
+    #[test]
+    fn control_characters_are_replaced() {
+        let value = BadInput::new("a\nb", "\u{1b}[31mc", "d\te");
+        assert_eq!(value.to_string(), "a\u{fffd}b: \u{fffd}[31mc; expected d\u{fffd}e");
+        let io = BadInput::io("\r", std::io::Error::other("x\ny"));
+        assert_eq!(io.to_string(), "\u{fffd}: x\u{fffd}y");
+        assert_eq!(BadInput::Interrupted { place: "\0".into() }.to_string(), "interrupted at \u{fffd}");
     }
 
     #[test]

@@ -20,9 +20,7 @@ pub fn unknown_key<'a>(place: &str, kind: &str, key: &str, known: impl IntoItera
         Some(k) => format!("'{k}' (did you mean that?)"),
         None => format!("one of: {}", known.into_iter().collect::<Vec<_>>().join(" ")),
     };
-    // Control characters are replaced so that the message is a single line.
-    let shown: String = key.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect();
-    BadInput::new(place, format!("unknown {kind} '{shown}'"), expected)
+    BadInput::new(place, format!("unknown {kind} '{key}'"), expected)
 }
 
 /// The Levenshtein distance, computed with a single row of the table.

@@ -30,6 +30,9 @@ const EVENT: &str = "damon_aggregated: target_id=";
 /// Upper limit for the size of a region; a larger one is an error in the file.
 const MOST_BYTES: u64 = 1 << 40;
 const MOST_DOCUMENT: usize = 2 << 30;
+/// Upper limit for the memory that all snapshots of a file saw accessed: each of its pages is a page
+/// of the trace.
+const MOST_ACCESSED: u64 = 32 << 30;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Region {
@@ -61,6 +64,9 @@ fn import(source: &mut Source, builder: &mut TraceBuilder, options: &Options) ->
     let Some(start) = snapshots.iter().map(|s| s.end_ns).min() else {
         return Err(BadInput::new(name, "no snapshot in it", "what damo records or reports, or damon_aggregated events"));
     };
+    if accessed(&snapshots) > MOST_ACCESSED {
+        return Err(BadInput::new(name, "accesses to more than 32 GiB of memory", "at most that: a region counts with all of its pages"));
+    }
     // A record lists its targets one after the other; in the trace their snapshots are merged by
     // time.
     snapshots.sort_by_key(|s| s.end_ns);
@@ -69,6 +75,22 @@ fn import(source: &mut Source, builder: &mut TraceBuilder, options: &Options) ->
         emit(builder, snapshot, options.page_size.trailing_zeros())?;
     }
     Ok(())
+}
+
+/// The bytes of memory that were accessed in at least one snapshot.
+fn accessed(snapshots: &[Snapshot]) -> u64 {
+    let regions = snapshots.iter().flat_map(|s| s.regions.iter().map(|region| (s.target.as_str(), region)));
+    let mut accessed: Vec<_> = regions.filter(|(_, r)| r.accesses > 0).map(|(target, r)| (target, r.start, r.end)).collect();
+    accessed.sort_unstable();
+    let (mut bytes, mut target, mut reached) = (0, "", 0);
+    for (of, start, end) in accessed {
+        if of != target {
+            (target, reached) = (of, 0);
+        }
+        bytes += end.saturating_sub(reached.max(start));
+        reached = reached.max(end);
+    }
+    bytes
 }
 
 fn emit(builder: &mut TraceBuilder, snapshot: &Snapshot, shift: u32) -> Result<()> {
@@ -255,6 +277,19 @@ mod tests {
         for bad in ["", "1 s 2", "1 parsec", "-1 s", "x"] {
             assert_eq!(nanoseconds(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn memory_counts_once_for_each_target_and_only_where_it_was_accessed() {
+        let snapshot = |target: &str, regions: &[(u64, u64, u64)]| Snapshot {
+            target: target.into(),
+            regions: regions.iter().map(|(start, end, accesses)| region(*start, *end, *accesses).unwrap()).collect(),
+            ..Snapshot::default()
+        };
+        let first = snapshot("a", &[(0, 100, 1), (100, 1 << 40, 0), (300, 400, 2)]);
+        let second = snapshot("a", &[(50, 150, 7), (310, 320, 1)]);
+        assert_eq!(accessed(&[first, second, snapshot("b", &[(0, 100, 1)])]), 150 + 100 + 100);
+        assert_eq!(accessed(&[]), 0);
     }
 
     #[test]
