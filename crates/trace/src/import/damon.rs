@@ -30,8 +30,8 @@ const EVENT: &str = "damon_aggregated: target_id=";
 /// Upper limit for the size of a region; a larger one is an error in the file.
 const MOST_BYTES: u64 = 1 << 40;
 const MOST_DOCUMENT: usize = 2 << 30;
-/// Upper limit for the memory that all snapshots of a file saw accessed: each of its pages is a page
-/// of the trace.
+/// Upper limit for the memory that all snapshots of a file saw accessed: each of its pages is a
+/// page of the trace.
 const MOST_ACCESSED: u64 = 32 << 30;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
