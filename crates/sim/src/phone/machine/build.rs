@@ -5,6 +5,7 @@ use super::entries::SwapEntries;
 use super::files::FileReads;
 use super::folios::Folios;
 use super::foresight::Foresight;
+use super::frames::page_lists::PageLists;
 use super::frames::{Frames, Watermarks};
 use super::hotness::Hotness;
 use super::killer::KillerTask;
@@ -33,6 +34,7 @@ pub fn build(phone: &Phone, design: &Design, apps: Apps, shared: Vec<String>, se
     let states = Residency::new(layout.classes.iter().copied());
     let mut frames = Frames::new(states, policy(phone, design, &apps, seed)?, phone.frames, phone.kernel_frames, folios, layout);
     frames.marks = Watermarks::of(phone.frames, phone.extra_free_frames, page_bytes);
+    frames.lists = phone.kswapd_shares().then(|| PageLists::new(phone.frames, frames.marks.low));
     let dram_pages = phone.dram_bytes / page_bytes;
     let setup = swaplab_swap::Setup {
         dram_pages,

@@ -1,9 +1,12 @@
 //! The page frames and their use: reclaimable pages of processes and files, graphics memory, and
 //! the kernel.
 
+pub mod page_lists;
+
 use super::folios::Folios;
 use super::queue::WriteBack;
 use crate::phone::user::layout::Layout;
+use page_lists::PageLists;
 use std::ops::Range;
 use swaplab_policy::{bits, Backing, Policy, Residency};
 use swaplab_vocab::{AppId, Op, PageId};
@@ -55,6 +58,8 @@ pub struct Frames {
     /// Number of pages that a batch of reclaim frees.
     pub batch: usize,
     pub in_use: InUse,
+    /// The free pages that the only processor keeps, where kswapd and the apps share it.
+    pub lists: Option<PageLists>,
     pub folios: Folios,
     /// Graphics memory of each app, and of the system, in frames.
     graphics: Vec<usize>,
@@ -71,7 +76,19 @@ impl Frames {
         let (apps, system_anon) = (layout.apps.len(), layout.system.anon.clone());
         let marks = Watermarks { min: 0, low: 0, high: 0 };
         let (pages, in_use) = (pages.with_frames(total), InUse { pinned: kernel, ..InUse::default() });
-        Frames { pages, policy, total, marks, batch: BATCH, in_use, folios, graphics: vec![0; apps], system_graphics: 0, system_anon }
+        Frames {
+            pages,
+            policy,
+            total,
+            marks,
+            batch: BATCH,
+            in_use,
+            lists: None,
+            folios,
+            graphics: vec![0; apps],
+            system_graphics: 0,
+            system_anon,
+        }
     }
 
     /// Count a frame that `page` got (`entered`) or gave back.

@@ -76,7 +76,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Number of free frames.
+    /// Number of free frames of the zone.
     pub fn free(&self) -> usize {
         reclaim::free(&self.frames, &self.swap)
     }
@@ -207,6 +207,7 @@ impl Machine {
         if self.killer.is_due(self.clock.now()) {
             self.deaths().run_killer_check(false);
         }
+        reclaim::follow_lists(&mut self.frames, &self.swap, self.kswapd.is_awake());
         if self.free() + self.frames.in_use.writing <= self.frames.marks.low && self.kswapd.may_wake() {
             self.background().wake();
         }
@@ -228,6 +229,7 @@ impl Machine {
                 won += self.eviction().reclaim(true);
             }
             self.reap();
+            reclaim::follow_lists_after_direct(&mut self.frames, &self.swap, self.kswapd.is_awake());
             let writing = self.clock.write_back.is_writing();
             if won == 0 && writing {
                 self.eviction().throttle();

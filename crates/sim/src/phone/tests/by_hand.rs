@@ -56,7 +56,7 @@ pub fn with_layout(written: &Written, apps: &[AppId], layout: Layout, change: &d
     let restarts = Restarts::new(&vec![false; layout.apps.len()]);
     let mut machine = build(&phone, &design, Apps { layout, launcher, restarts, plan }, Vec::new(), 0, 1.0).unwrap();
     machine.frames.marks = Watermarks { min: 0, low: 0, high: 1 };
-    machine.frames.batch = 1;
+    (machine.frames.batch, machine.frames.lists) = (1, None);
     // No time passes here, so kswapd, which needs time, never wakes: all reclaim is direct.
     machine.kswapd.backoff = u32::MAX;
     machine

@@ -4,6 +4,7 @@
 use super::by_hand::{kills, places, start, with_launches, with_layout};
 use super::small::{check, design, one_app};
 use crate::ledger::Prices;
+use crate::phone::machine::frames::page_lists::PageLists;
 use crate::phone::machine::record::Stalls;
 use crate::phone::machine::Machine;
 use crate::phone::spec::{PagePolicy, PageWork};
@@ -173,6 +174,23 @@ fn takes_turns(mut phone: Machine) {
     phone.catch_up();
     assert_eq!((phone.clock.take_stalls().total_ns(), phone.counts.background_ns), (0, batch_ns));
     assert_eq!(phone.clock.memory_ns, direct_ns + batch_ns);
+    check(&phone).unwrap();
+}
+
+/// Of six free frames three are on the processor's list, whose batch is one page. Pages 0 to 2 come
+/// from the list, page 3 from a batch of one and page 4 from one of two. The last free frame is on
+/// the list then, so page 5 finds none in the zone, and page 0 is evicted. Then the list goes back
+/// to the zone.
+#[test]
+fn frames_on_the_processors_list_are_not_free_at_the_watermarks() {
+    let mut phone = with_launches(&design("s", "zram", "none"), &[], &|phone, _| (phone.pool_in_dram, phone.cores) = (false, 1));
+    phone.frames.lists = Some(PageLists::new(6, 0));
+    phone.apps.launcher.launch(0);
+    phone.apps.launcher.launch(1);
+    (0..5).for_each(|page| phone.touch(page, Op::Write));
+    assert_eq!((places(&phone).1, phone.free()), (vec![], 1));
+    phone.touch(5, Op::Write);
+    assert_eq!((places(&phone), phone.free()), ((vec![1, 2, 3, 4, 5], vec![0]), 1));
     check(&phone).unwrap();
 }
 
