@@ -5,7 +5,8 @@
 //!
 //! Source: Linux 6.12, mm/page_alloc.c: `nr_pcp_alloc`, `nr_pcp_free`, `nr_pcp_high`,
 //! `free_unref_page_commit`, `zone_batchsize`, `zone_highsize`.
-//! Deviations: one list for all kinds of memory and one processor; the largest size of the list is
+//! Deviations: one list for all kinds of memory and one processor, also where kswapd shares that of
+//! the app on a machine with several, which would each have a part; the largest size of the list is
 //! its least one (`high_min`), to which it returns under pressure; pages freed and allocated
 //! between two calls of [`follow`](PageLists::follow) cancel out.
 
@@ -93,8 +94,9 @@ mod tests {
     #[test]
     fn sizes_are_those_of_the_kernel() {
         assert_eq!((lists().batch, lists().high), (15, 558));
-        assert_eq!((PageLists::new(1 << 20, 0).batch, PageLists::new(1 << 20, 0).high), (63, 252));
-        assert_eq!(PageLists::new(4096, 9).batch, 1);
+        let of = |lists: PageLists| (lists.batch, lists.high);
+        assert_eq!([of(PageLists::new(1 << 20, 4000)), of(PageLists::new(1 << 20, 0))], [(63, 4000), (63, 252)]);
+        assert_eq!(of(PageLists::new(4096, 9)), (1, 9));
     }
 
     /// A row of allocations takes 15, 30, 60, 120, 240 and then 480 pages from the zone.
