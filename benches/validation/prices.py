@@ -4,6 +4,7 @@ pages that are all swapped out and in, and apps of file pages that are dropped a
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from statistics import median
 
@@ -40,9 +41,9 @@ FAULT_AROUND = 16
 #: Resumes in which kswapd frees fewer pages are not used, nor those with fewer faults for the price
 #: of a fault.
 FEW = 500
-#: MiB that are added to the memory, one after the other, until reclaim scans pages that it does not
-#: evict.
-EXTRA = range(2, 22, 2)
+#: MiB that are added to the memory and, for each, KiB by which each app is smaller, one after the
+#: other, until reclaim scans pages that it does not evict.
+EXTRA, SMALLER = range(2, 22, 2), (0, 256, 512)
 SPEC = Path(__file__).parents[2] / "target" / "guest-processor.toml"
 #: Not measured but taken from specs/x86-64.toml. The total of a fault is measured, so they only
 #: affect its division into parts.
@@ -104,9 +105,8 @@ def measure_prices(kernel: str, mglru: bool = False) -> Prices:
     swap_in = _into(nvm, own, scan) - FAULT_NS - COPY_NS - nvm_read - nvm_transfer
     block_request = _into(flash, own, scan) - FAULT_NS - swap_in
     anon_out = _freed_price(nvm) - COPY_NS - nvm_write - nvm_write_transfer
-    own_files, files = (_files(run_guest(MICRO_FILES, kernel, size, mglru=mglru)) for size in (MEMORY + 2 * FOOTPRINT * APPS, MEMORY))
-    own_of_files = median(visit.process.cpu_ns for visit in own_files)
-    access_fault = _access_fault(kernel, own_of_files, mglru)
+    own_of_files, files = _own_of_files(MICRO_FILES, kernel, mglru), _files(run_guest(MICRO_FILES, kernel, MEMORY, mglru=mglru))
+    access_fault = _access_fault(kernel, mglru)
     return Prices(
         scan_ns=scan,
         swap_in_ns=swap_in,
@@ -169,14 +169,22 @@ def _out(visits: list[Visit], scan_ns: float) -> float:
     return sum(visit.kswapd_ns - scan_ns * _scanned(visit) for visit in visits) / sum(visit.kernel["pgsteal_kswapd"] for visit in visits)
 
 
-def _access_fault(kernel: str, own_ns: float, mglru: bool) -> float:
+def _own_of_files(apps: list[Use], kernel: str, mglru: bool) -> float:
+    """Measure the processor time of a resume of apps of file pages in a guest with free memory."""
+    calm = run_guest(apps, kernel, MEMORY + 2 * FOOTPRINT * APPS, mglru=mglru)
+    return median(visit.process.cpu_ns for visit in _files(calm))
+
+
+def _access_fault(kernel: str, mglru: bool) -> float:
     """Compute an app's time per fault in resumes that read nothing: the processor of the guest
     faults on a page whose accessed bit reclaim has cleared.
     """
-    for extra in EXTRA:
-        visits = _files(run_guest(MICRO_FILES, kernel, MEMORY + extra, mglru=mglru))
+    for extra, smaller in product(EXTRA, SMALLER):
+        apps = [MICRO_FILES[0].model_copy(update={"footprint": f"{1024 * FOOTPRINT - smaller}KiB"})]
+        visits = _files(run_guest(apps, kernel, MEMORY + extra, mglru=mglru))
         quiet = [visit for visit in visits if not visit.kernel.get("workingset_refault_file") and visit.kernel["pgfault"] > FEW]
         if quiet:
+            own_ns = _own_of_files(apps, kernel, mglru)
             return median((visit.process.cpu_ns - own_ns) / visit.kernel["pgfault"] for visit in quiet)
     raise AssertionError("no resume had faults on pages in memory alone")
 
