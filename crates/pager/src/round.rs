@@ -69,7 +69,6 @@ impl PagerThread {
         let (anonymous, faults, promised) = (self.anonymous(), faults(), self.seen.promised);
         let (dram, forked) = {
             let Some(mut world) = shared.lock_soon() else { return };
-            let forked = !world.forks.evictions_paused && std::mem::take(&mut world.forks.brought_back);
             let (kept_free, unmanaged, slack) = (self.kept_free(), self.seen.unmanaged.all, self.budget / 64);
             // Evicted memory may hold so many pages that no census sees at once. Less would be
             // within what arrives between the census and the kernel's count.
@@ -77,7 +76,7 @@ impl PagerThread {
             let taken = self.census.take(&mut world, all, kept_free, misses, &mut self.victims);
             // After an error, the mapping has changed during the scan: the next round retries.
             let Ok(dram) = taken else { return };
-            (dram, forked)
+            (dram, !world.forks.evictions_paused && std::mem::take(&mut world.forks.brought_back))
         };
         let anonymous_after = self.anonymous();
         if self.sleeps.is_late() && !forked {

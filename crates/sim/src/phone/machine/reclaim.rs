@@ -127,9 +127,9 @@ fn all_free(frames: &Frames, swap: &SwapEntries) -> usize {
 /// Let the processor's lists follow what was allocated and freed. `reclaims`: whether kswapd is
 /// awake.
 pub fn follow_lists(frames: &mut Frames, swap: &SwapEntries, reclaims: bool) {
-    let free = all_free(frames, swap);
-    if let Some(lists) = &mut frames.lists {
-        lists.follow(free, reclaims);
+    if frames.lists.is_some() {
+        let free = all_free(frames, swap);
+        frames.lists.iter_mut().for_each(|lists| lists.follow(free, reclaims));
     }
 }
 
