@@ -38,8 +38,9 @@ PIP = PATH="$(CURDIR)/$(BIN):$$PATH" $(if $(shell command -v uv),VIRTUAL_ENV=.ve
 	@$(PIP) --no-build-isolation -e '.[test]'
 	@touch $@
 
-# What `make mutants` needs besides: cosmic-ray.
+# What `make mutants` needs besides: cosmic-ray, of which one dependency is built from its source.
 .venv/mutants: .venv/tools
+	@$(PIP) setuptools wheel
 	@$(PIP) --no-build-isolation -e '.[mutants]'
 	@touch $@
 

@@ -118,3 +118,19 @@ impl Cache {
         self.policy.as_dyn().check(&self.pages)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Compressibility;
+
+    #[test]
+    fn a_cache_above_its_capacity_is_reported() {
+        let (lru, all) = (PolicySpec::parse("lru").unwrap(), AdmissionSpec::parse("always").unwrap());
+        let mut cache = Cache::new(3, 2, &lru, &all, Arc::new(Compressibility::sampled(0))).unwrap();
+        (0..3).for_each(|page| assert!(matches!(cache.offer(page, Op::Read, false), MissOutcome::Entered { .. })));
+        cache.check().unwrap();
+        cache.capacity = 1;
+        assert_eq!(cache.check().unwrap_err(), "2 pages are in the cache, the count is 2, the capacity 1");
+    }
+}

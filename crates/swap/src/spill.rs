@@ -154,3 +154,40 @@ fn list_of(bytes: u32) -> List {
         _ => SHRUNK,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Algorithm, Content, SchemeSpec};
+    use std::sync::Arc;
+
+    /// Pages that compress to 0, 2000 and 4096 bytes, in turn.
+    struct Three;
+    impl Content for Three {
+        fn compressed(&self, page: PageId, _: Algorithm) -> u32 {
+            [0, 2000, 4096][page as usize % 3]
+        }
+    }
+
+    /// What a page's content is decides its list. The gauges count what is in the pool, and go back
+    /// to zero as it is written back.
+    #[test]
+    fn lists_and_gauges_follow_the_content() {
+        let setup = Setup { content: Arc::new(Three), ..Setup::new(3, 3) };
+        let params = SchemeSpec::parse("tiered").unwrap().params;
+        let (mut spill, mut slots, mut out) = (Spill::new(&setup, &params).unwrap(), Slots::new(3, None), Transfers::default());
+        for page in 0..3 {
+            let slot = slots.take(page).unwrap();
+            assert!(spill.put(page, slot, spill.store.bytes_of(page), u64::MAX, &mut out));
+            assert_eq!(spill.oldest(&[[SAME_FILLED, SHRUNK, INCOMPRESSIBLE][page as usize]]), Some(slot));
+        }
+        let gauge = |spill: &Spill, name: &str| spill.gauges().iter().find(|(other, _)| *other == name).unwrap().1;
+        let names = ["same_filled_pages", "incompressible_pages", "flash_pages"];
+        assert_eq!(names.map(|name| gauge(&spill, name)), [1.0, 1.0, 0.0]);
+        assert!(gauge(&spill, "pool_bytes") > 0.0);
+        (0..3).for_each(|page| spill.write_back(slots.of(page).unwrap(), &slots, &mut out));
+        assert_eq!(names.map(|name| gauge(&spill, name)), [0.0, 0.0, 3.0]);
+        assert_eq!(gauge(&spill, "pool_bytes"), 0.0);
+        spill.check(&slots).unwrap();
+    }
+}

@@ -268,6 +268,21 @@ mod tests {
         }
     }
 
+    /// A day's budget of one page is renewed at midnight, and not at a tick before.
+    #[test]
+    fn the_budget_is_renewed_once_a_day() {
+        let setup = Setup { content: Arc::new(Two), ..Setup::new(4, 4) };
+        let mut tiered = SchemeSpec::parse("tiered:idle=1,budget=1p").unwrap().build(&setup).unwrap();
+        let mut out = Transfers::default();
+        assert!((0..4).all(|page| tiered.swap_out(page, true, &mut out) == Stored::Written));
+        let mut flash_pages_after = |ns: u64| {
+            tiered.tick(Nanos(ns), &mut out);
+            tiered.usage().flash_bytes / PAGE_SIZE
+        };
+        let times = [5_000_000_000, 10_000_000_000, DAY_NS - 1, DAY_NS, DAY_NS + 1, 2 * DAY_NS - 1, 2 * DAY_NS];
+        assert_eq!(times.map(&mut flash_pages_after), [1, 1, 1, 2, 2, 2, 3]);
+    }
+
     /// The first request, at 180 minutes, writes back the pages that arrived in the first 20. The
     /// next one, a day later, writes back those that arrived before the first request. There is
     /// none in between.

@@ -109,3 +109,21 @@ impl Backend for Zswap {
         self.pool.check(slots)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{SchemeSpec, Served};
+    use swaplab_vocab::Op;
+
+    #[test]
+    fn a_swap_in_empties_the_pool() {
+        let (mut zswap, mut out) =
+            (SchemeSpec::parse("zswap:pool=100%").unwrap().build(&Setup::new(1, 100)).unwrap(), Transfers::default());
+        zswap.swap_out(0, true, &mut out);
+        assert!(zswap.usage().dram_bytes > 0);
+        assert_eq!(zswap.fault(0, Op::Read, &mut out), Served::Copied { kept: false });
+        assert_eq!((zswap.usage().dram_bytes, zswap.usage().flash_bytes), (0, 0));
+        zswap.check().unwrap();
+    }
+}

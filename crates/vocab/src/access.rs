@@ -126,6 +126,8 @@ mod tests {
             }
             assert_eq!(Op::from_letter(op.letter() as u8), Some(op));
         }
+        // The largest index plus one still fits into the bits of an index.
+        assert_eq!((MAX_PAGES as u32) << 2 >> 2, MAX_PAGES as u32);
     }
 
     #[test]

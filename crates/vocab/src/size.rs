@@ -98,8 +98,12 @@ mod tests {
 
     #[test]
     fn sizes_in_every_unit() {
-        assert_eq!(Memory::parse("64MiB").unwrap(), Memory::Bytes(64 << 20));
-        assert_eq!(Memory::parse("1.5kB").unwrap(), Memory::Bytes(1500));
+        for (unit, bytes) in [("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12)] {
+            assert_eq!(Memory::parse(&format!("1.5{unit}")).unwrap(), Memory::Bytes((1.5 * bytes) as u64));
+        }
+        for (unit, power) in [("B", 0), ("KiB", 1), ("MiB", 2), ("GiB", 3), ("TiB", 4)] {
+            assert_eq!(Memory::parse(&format!("64{unit}")).unwrap(), Memory::Bytes(64 * 1024u64.pow(power)));
+        }
         assert_eq!(Memory::parse("4096p").unwrap(), Memory::Pages(4096));
         assert_eq!(Memory::parse("5%").unwrap().pages(4096, 2048).unwrap(), 102);
         assert_eq!(Memory::parse("0.1%").unwrap().pages(4096, 10).unwrap(), 1);

@@ -43,6 +43,23 @@ fn distance(a: &str, b: &str) -> usize {
 mod tests {
     use super::*;
 
+    /// The distance by its definition: the cheapest of three ways to treat the first letters.
+    fn plain_distance(a: &[u8], b: &[u8]) -> usize {
+        match (a, b) {
+            ([], rest) | (rest, []) => rest.len(),
+            ([first, a @ ..], [other, b @ ..]) if first == other => plain_distance(a, b),
+            ([_, less @ ..], [_, fewer @ ..]) => 1 + plain_distance(less, fewer).min(plain_distance(less, b)).min(plain_distance(a, fewer)),
+        }
+    }
+
+    #[test]
+    fn the_distance_is_that_of_its_definition() {
+        let words = ["", "a", "ab", "ba", "abc", "bca", "clock", "cloak", "locks", "spo-clock"];
+        for (a, b) in words.iter().flat_map(|a| words.iter().map(move |b| (a, b))) {
+            assert_eq!(distance(a, b), plain_distance(a.as_bytes(), b.as_bytes()), "{a} {b}");
+        }
+    }
+
     #[test]
     fn suggests_the_nearest_key_and_none_for_a_distant_one() {
         let known = ["clock", "spo-clock", "two-q", "lru"];

@@ -194,3 +194,19 @@ impl Serialize for Parameter {
         row.end()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Kind;
+
+    #[test]
+    fn what_is_expected_names_the_bounds_that_there_are() {
+        let number = |high| Kind::Number { low: 0.5, high }.expected();
+        assert_eq!(number(f64::INFINITY), "a number of 0.5 or more, or inf");
+        assert_eq!(number(f64::MAX), "a finite number of 0.5 or more");
+        assert_eq!(number(1.0), "a number from 0.5 to 1");
+        let whole = |high| [Kind::Integer { low: 1, high }, Kind::Integers { low: 1, high }].map(Kind::expected);
+        assert_eq!(whole(u64::MAX), ["a whole number of 1 or more", "a list of whole numbers of 1 or more, such as [1;2]"]);
+        assert_eq!(whole(7), ["a whole number from 1 to 7", "a list of whole numbers from 1 to 7, such as [1;2]"]);
+    }
+}

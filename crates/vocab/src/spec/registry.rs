@@ -135,6 +135,7 @@ mod tests {
     fn defaults_and_values_have_their_types() {
         let params = TOYS.parse("one").unwrap().params;
         assert_eq!((params.integer("count"), params.number("share"), params.size("size"), params.choice("mode")), (2, 0.5, None, 0));
+        assert_eq!(params.number("count"), 2.0);
         assert_eq!((params.switch("loud"), params.text("name"), params.integers("levels")), (false, "", &[1, 2][..]));
         let params = TOYS.parse("one:count=7,share=inf,size=64MiB,mode=slow,loud=on,name=\"a,b\",levels=[3]").unwrap().params;
         assert_eq!((params.integer("count"), params.number("share"), params.choice("mode")), (7, f64::INFINITY, 1));

@@ -17,7 +17,7 @@ impl Serialize for Spec {
         if !self.values.values().any(|value| matches!(value, Value::List(_))) {
             return serializer.collect_str(self);
         }
-        let mut table = serializer.serialize_map(Some(self.values.len() + 1))?;
+        let mut table = serializer.serialize_map(None)?;
         table.serialize_entry(KEY, &self.key)?;
         for (name, value) in &self.values {
             table.serialize_entry(name, value)?;
@@ -181,6 +181,7 @@ mod tests {
             (Spec::of("clock"), r#""clock""#),
             (Spec::of("a").with("t", f64::INFINITY).with("n", 2), r#""a:n=2,t=inf""#),
             (Spec::of("m").with("adj", vec![0, 900]).with("t", f64::INFINITY), r#"{"key":"m","adj":[0,900],"t":"inf"}"#),
+            (Spec::of("m").with("adj", vec![0, 900]).with("t", 0.5), r#"{"key":"m","adj":[0,900],"t":0.5}"#),
         ] {
             assert_eq!(serde_json::to_string(&spec).unwrap(), json);
             assert_eq!(serde_json::from_str::<Spec>(json).unwrap().to_string(), spec.to_string());
@@ -194,5 +195,23 @@ mod tests {
         assert_eq!(toml("x = 'clock:a,b=1'").unwrap_err(), "clock: 'a'; expected name=value");
         assert!(toml("x = 5").unwrap_err().contains("expected a text such as KEY:name=value, or a table with a key"));
         assert!(toml("x = { key = 'a', b = [[1]] }").unwrap_err().contains("a list in a list"));
+        let null = serde_json::from_str::<Value>("null").unwrap_err().to_string();
+        assert!(null.contains("expected a number, a text, true or false, or a list of them"), "{null}");
+    }
+
+    #[test]
+    fn the_schema_allows_both_forms() {
+        #[derive(JsonSchema)]
+        #[allow(dead_code)]
+        struct File {
+            x: Spec,
+        }
+        let schema = serde_json::to_value(schemars::schema_for!(File)).unwrap();
+        assert_eq!(schema["properties"]["x"]["$ref"], "#/$defs/Spec");
+        let forms = &schema["$defs"]["Spec"]["anyOf"];
+        assert_eq!((&forms[0]["type"], &forms[1]["type"]), (&"string".into(), &"object".into()));
+        assert_eq!(forms[1]["required"], serde_json::json!(["key"]));
+        let of_values = &forms[1]["additionalProperties"]["anyOf"];
+        assert_eq!(of_values[1]["items"], of_values[0]);
     }
 }
