@@ -42,3 +42,16 @@ impl Processor {
         Picojoules((time.0 as f64 * self.active_mw).round() as u64)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A core of 0.5 W uses 1 mJ in 2 ms.
+    #[test]
+    fn energy_is_power_times_time() {
+        let mut core = crate::load_processor("phone-big").unwrap();
+        core.active_mw = 500.0;
+        assert_eq!(core.energy(Nanos(2_000_000)), Picojoules(1_000_000_000));
+    }
+}

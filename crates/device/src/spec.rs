@@ -289,6 +289,11 @@ mod tests {
     }
 
     #[test]
+    fn each_section_is_listed_once() {
+        assert_eq!(sections().collect::<Vec<_>>(), ["time", "slow", "fast", "gc", "ddr", "emmc", "energy", "cpu", "wear"]);
+    }
+
+    #[test]
     fn every_error_is_one_line_with_its_place() {
         assert_eq!(
             error("[time]\nread_iops = 5"),

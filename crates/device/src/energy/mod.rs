@@ -109,6 +109,12 @@ mod tests {
         assert!((ours - hand).abs() <= half, "{ours} is not {hand} to {digits} digits");
     }
 
+    #[test]
+    fn modes_are_parsed_by_name() {
+        assert_eq!(Mode::NAMES.map(|name| Mode::parse(name).unwrap()), [Mode::Paper, Mode::Physical, Mode::Literal]);
+        assert!(Mode::parse("paperr").unwrap_err().to_string().contains("'paper' (did you mean that?)"));
+    }
+
     /// Hand-worked totals of a 900 s run (docs/papers/dr-swap.md).
     #[test]
     fn totals_and_savings_of_the_worked_example() {
@@ -189,6 +195,9 @@ mod tests {
         };
         let nvm = compare(&activity, Mode::Physical).unwrap()[2].1;
         assert_close(nvm.background_j * 1e6, (4.8 * 11.2 + 0.2 * 988.8) / 8.0, 6);
+        // DRAM without work: power-down at 1.2 mW, and refresh at 12.4.
+        let dram = compare(&Activity { swap_ins: 0, direct_reads: 0, ..activity }, Mode::Physical).unwrap()[0].1;
+        assert_close(dram.background_j * 1e3, (1.2 + 12.4) / 8.0, 6);
     }
 
     #[test]

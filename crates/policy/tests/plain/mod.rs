@@ -204,6 +204,7 @@ impl Plain {
 
     pub fn check(&self) -> std::result::Result<(), String> {
         assert_eq!(self.used, self.resident().len() + self.writing.len() + self.written.len());
+        assert!(self.refilled() <= self.scanned(), "{} pages refilled the inactive list, {} were scanned", self.refilled(), self.scanned());
         self.policy.as_dyn().check(&self.pages)
     }
 }
