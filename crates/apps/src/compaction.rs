@@ -104,7 +104,7 @@ mod tests {
 
     /// An app with 12,000 kB of anonymous pages is compacted, one with 11,999 is not. After a
     /// compaction that left 1,000 kB in memory and 11,000 in swap, 5,000 more kB of anonymous and
-    /// 3,000 of file pages are too little: 8,000 kB of change.
+    /// 3,000 of file pages are too little a change: 8,000 kB.
     #[test]
     fn the_rules_of_compaction_by_hand() {
         let usage = |anon_kb, file_kb, swap_kb| Usage { anon_kb, file_kb, swap_kb };
@@ -113,8 +113,10 @@ mod tests {
         assert_eq!([11_999, 12_000].map(|anon_kb| first(anon_kb, 1.0)), [NOTHING, ALL]);
         assert_eq!([first(90_000, 0.2), first(90_000, 0.19), first(1, 0.19)], [ALL, FILE, FILE]);
         let last = usage(10_000, 1_000, 11_000);
-        let again = |anon_kb, file_kb| advice(usage(anon_kb, file_kb, 11_000), Some(&last), 0.5);
-        assert_eq!([again(15_000, 4_000), again(15_000, 4_001)], [NOTHING, ALL]);
+        let again = |anon_kb, file_kb, swap_kb| advice(usage(anon_kb, file_kb, swap_kb), Some(&last), 0.5);
+        assert_eq!([again(15_000, 4_000, 11_000), again(15_000, 4_001, 11_000)], [NOTHING, ALL]);
+        // What has left swap or entered it changes the app's memory as well.
+        assert_eq!([again(15_000, 1_000, 14_000), again(15_000, 1_000, 7_999)], [NOTHING, ALL]);
     }
 
     #[test]

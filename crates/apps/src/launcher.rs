@@ -210,8 +210,9 @@ mod tests {
         let mut phone = phone(1, 5, &[1]);
         for app in [0, 1, 2] {
             assert_eq!(phone.launch(app), Start::Cold);
-            assert_eq!((phone.adjustment(app), phone.over_limit()), (0, None));
+            assert_eq!((phone.adjustment(app), phone.over_limit(), phone.foreground()), (0, None, Some(app)));
             phone.home();
+            assert_eq!(phone.foreground(), None);
         }
         // 2 was in front last; 1 has a service; 0 is the only cached app, which AOSP gives the
         // lowest step. By age it is behind two newer apps.

@@ -83,6 +83,10 @@ fn prices_from_table_ii_equal_those_of_the_equations() {
     assert_eq!((pcm.read_time(4096).0, pcm.write_time(4096).0), (5_135, 5_140));
     assert_eq!((pcm.read_energy(4096).unwrap().0, pcm.write_energy(4096).unwrap().0), (1_678_483, 2_114_334));
     let emmc = crate::load("emmc-4.41").unwrap();
+    // 100 mA at 3.3 V.
+    let [reading, writing] = [(emmc.read_energy(4096), emmc.read_time(4096)), (emmc.write_energy(4096), emmc.write_time(4096))]
+        .map(|(energy, time)| energy.unwrap().0 as f64 / time.0 as f64);
+    assert!((reading - 330.0).abs() < 0.01 && (writing - 330.0).abs() < 0.01, "{reading} and {writing} mW");
     // An idle chip is in precharge power-down, and DRAM is refreshed.
     let dram = crate::load("lpddr2").unwrap();
     let milliwatts = |device: &Device, bytes| (device.idle_watts(bytes).unwrap() * 1e9).round() / 1e6;
