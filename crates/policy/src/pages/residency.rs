@@ -233,17 +233,18 @@ mod tests {
         assert_eq!(pages.take_released(), Some(1));
     }
 
-    /// Runs on both sides of the chunks that are looked at together. Each other page is dirty.
+    /// Runs on both sides of the chunks that are looked at together. Each other page is dirty, and
+    /// the third page after the missing one is missing too.
     #[test]
     fn a_run_ends_before_the_first_page_that_is_not_resident() {
         const PAGES: usize = 140;
         for missing in 0..PAGES {
             let mut pages = Residency::new([Class::Anonymous; PAGES].into_iter());
             for (page, state) in pages.view.state.iter_mut().enumerate() {
-                *state |= if page == missing { 0 } else { RESIDENT } | if page % 2 == 0 { DIRTY } else { 0 };
+                *state |= if [missing, missing + 3].contains(&page) { 0 } else { RESIDENT } | if page % 2 == 0 { DIRTY } else { 0 };
             }
             for (first, most) in [0, 1, 7].into_iter().flat_map(|first| [0, 1, 31, 32, 33, 64, 65, 128, 130].map(|most| (first, most))) {
-                let run = missing.checked_sub(first).map_or(most, |before| before.min(most));
+                let run = (first..first + most).take_while(|page| ![missing, missing + 3].contains(page)).count();
                 assert_eq!(pages.resident_run(first as PageId, most), run, "from {first}, {most} at most, without {missing}");
             }
         }

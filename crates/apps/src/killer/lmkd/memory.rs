@@ -123,7 +123,7 @@ impl Memory {
             return Some(spare_perceptible(seen.watermark > Watermark::Min && !critical));
             // LOW_MEM_AND_SWAP
         }
-        if low_memory && settings.swap_util_max < 100 && utilization > settings.swap_util_max {
+        if low_memory && utilization > settings.swap_util_max {
             return Some(0); // LOW_MEM_AND_SWAP_UTIL
         }
         if (low_memory || is_direct) && thrashing > self.limit {

@@ -110,6 +110,7 @@ fn a_kill_for_thrashing_lowers_the_limit_until_a_second_passes() {
     let mut memory = woken(&settings);
     assert_eq!(memory.look(&settings, 500 * MS, &at(101_005)), Some(201));
     memory.killed(&settings);
+    assert_eq!(memory.limit, 50);
     assert_eq!(memory.look(&settings, 510 * MS, &at(101_005)), None, "counted anew after a kill");
     assert_eq!(memory.look(&settings, 900 * MS, &at(101_005 + 51_003)), Some(201), "51 % are above half the limit");
     // No app was killed. The 51 % are halved over two windows to 12 %, and the limit is reset.
@@ -124,6 +125,12 @@ fn thrashing_that_found_no_victim_is_kept_for_a_window() {
     assert_eq!(memory.look(&old(), 900 * MS, &seen), Some(201));
     assert_eq!(memory.look(&old(), 1500 * MS, &seen), Some(201), "carried over whole");
     assert_eq!(memory.look(&old(), 2600 * MS, &seen), None, "no refault in the window before");
+    // What reached the limit is carried over whole, what did not is halved.
+    for (file_refaults_kb, carried) in [(100_004, 100), (99_004, 49)] {
+        let mut memory = woken(&old());
+        memory.look(&old(), 1500 * MS, &Pressure { file_refaults_kb, ..LOW });
+        assert_eq!(memory.carried, carried);
+    }
 }
 
 #[test]
@@ -148,6 +155,11 @@ fn a_kill_that_was_not_enough() {
     assert_eq!(memory.look(&settings, 500 * MS, &Pressure { watermark: Watermark::Min, stall_ms: 0, ..CALM }), Some(600));
     memory.killed(&settings);
     assert_eq!(memory.look(&settings, 510 * MS, &Pressure { stall_ms: 0, ..LOW }), None);
+    // A kill wakes the daemon without any stall.
+    let mut killer = Killer::parse("lmkd").unwrap();
+    assert!(!killer.is_awake(0));
+    killer.killed();
+    assert!(killer.is_awake(0));
 }
 
 #[test]
