@@ -21,9 +21,7 @@ HEAD = """# The simulated phone compared with a kernel
 The comparison validates reclaim by Linux's active and inactive lists on one core, for apps whose use of pages follows the model
 (`phone-app`). It does not validate a phone, which has a camera, graphics memory, several cores and real programs. Times of the
 kernel are virtual, and those of the phone are simulated. The phone lacks some rules of the kernel;
-[decision 0114](decisions/0114-what-missing-rules-cost.md) says what three of them do in it.
-
-"""
+[decision 0114](decisions/0114-what-missing-rules-cost.md) says what three of them do in it."""
 
 METHOD = """
 ## How it is judged
@@ -114,28 +112,47 @@ def summary(results: list[Result]) -> list[str]:
 
 
 def pooled(results: list[Result]) -> list[str]:
-    """Format the errors of all designs together. A mean ratio shows a bias of the phone; the
-    median error shows how far a single prediction is off.
+    """Format the errors of all designs together, and those of each swap scheme. A mean ratio shows
+    a bias of the phone; the median error shows how far a single prediction is off.
     """
-    lines = ["| figure | designs | phone / kernel, geometric mean | median error |", "|---|---|---|---|"]
+    schemes = sorted({key(result) for result in results})
+    lines = [
+        f"| figure | designs | phone / kernel, geometric mean | median error | {' | '.join(schemes)} |",
+        "|---" * (4 + len(schemes)) + "|",
+    ]
     for at, figure in enumerate(FIGURES):
         judged = [result.judged[at] for result in results if not math.isnan(result.judged[at].error)]
-        # A ratio needs two figures that are above what counts as nothing.
-        ratios = [math.log(of.phone / of.kernel) for of in judged if min(of.phone, of.kernel) > figure.floor]
-        if figure.counts or not ratios:
+        if figure.counts or not (of_all := mean_ratio(judged)):
             continue
-        interval = mean_interval(ratios)
-        span = f" ({math.exp(interval.low):.2f} to {math.exp(interval.high):.2f})" if interval else ""
         error = median(abs(of.error) for of in judged)
-        lines.append(f"| {figure.name} | {len(judged)} | {math.exp(fmean(ratios)):.2f}{span} | {100 * error:.0f} % |")
+        by_scheme = [mean_ratio([result.judged[at] for result in results if key(result) == scheme]) or "-" for scheme in schemes]
+        lines.append(f"| {figure.name} | {len(judged)} | {of_all} | {100 * error:.0f} % | {' | '.join(by_scheme)} |")
     kills = [of for result in results for of in result.judged if of.figure.counts and not math.isnan(of.error)]
     within = sum(abs(of.error) <= 1 for of in kills)
     return [
         "The errors of all designs together: a mean ratio shows a bias of the phone (95 % interval over designs), a median error how far a",
-        f"single prediction is off. The number of kills is within 1 in {within} of {plural(len(kills), 'design')} with kills.",
+        "single prediction is off, and the last columns are the mean ratios with each swap scheme. The number of kills is within 1 in",
+        f"{within} of {plural(len(kills), 'design')} with kills.",
         "",
         *lines,
     ]
+
+
+def key(result: Result) -> str:
+    """The key of a design's swap scheme."""
+    return result.scheme.partition(":")[0]
+
+
+def mean_ratio(of_designs: list[Judged]) -> str:
+    """Format the geometric mean of phone / kernel with its 95 % interval over designs. Empty if no
+    design has two figures that are above what counts as nothing.
+    """
+    ratios = [math.log(of.phone / of.kernel) for of in of_designs if min(of.phone, of.kernel) > of.figure.floor]
+    if not ratios:
+        return ""
+    interval = mean_interval(ratios)
+    span = f" ({math.exp(interval.low):.2f} to {math.exp(interval.high):.2f})" if interval else ""
+    return f"{math.exp(fmean(ratios)):.2f}{span}"
 
 
 def configuration(name: str, results: list[Result]) -> list[str]:

@@ -250,8 +250,8 @@ impl LineError {
     }
 }
 
-/// A line for use in an error: at most 60 characters, without control characters.
+/// A line for use in an error: at most 60 characters.
 pub fn quoted(line: &[u8]) -> String {
-    let text: String = String::from_utf8_lossy(line).chars().take(60).map(|c| if c.is_control() { '?' } else { c }).collect();
+    let text: String = String::from_utf8_lossy(line).chars().take(60).collect();
     format!("'{text}'")
 }
