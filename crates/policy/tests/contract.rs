@@ -146,6 +146,23 @@ proptest! {
     }
 }
 
+/// Without this, a policy's `check` could say that all is well whatever it lists.
+#[test]
+fn each_check_finds_a_page_that_the_policy_does_not_know() {
+    let references = [0, 1, 2, 0, 1];
+    let mut unnoticed = Vec::new();
+    for entry in policies() {
+        let mut run = Plain::with_future(entry.key, PAGES as usize, MANY, &references);
+        run.faults(&references);
+        run.check().unwrap();
+        run.make_resident_unseen(PAGES - 1);
+        if run.check().is_ok() {
+            unnoticed.push(entry.key);
+        }
+    }
+    assert!(unnoticed.is_empty(), "not noticed by {unnoticed:?}");
+}
+
 #[test]
 fn an_unknown_name_is_refused_with_the_nearest_known_one() {
     let refusal = |text: &str| PolicySpec::parse(text).err().expect(text).to_string();

@@ -94,9 +94,9 @@ impl Policy for CflruPolicy {
 
     fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         self.lists.check()?;
-        for list in [WORKING, CLEAN, DIRTY] {
-            let wrong = |p: &PageId| !pages.is_resident(*p) || (list != WORKING && pages.is_dirty(*p) != (list == DIRTY));
-            if let Some(page) = self.lists.iter(list).find(wrong) {
+        crate::check_residency(pages, [WORKING, CLEAN, DIRTY].iter().flat_map(|list| self.lists.iter(*list)))?;
+        for list in [CLEAN, DIRTY] {
+            if let Some(page) = self.lists.iter(list).find(|page| pages.is_dirty(*page) != (list == DIRTY)) {
                 return Err(format!("page {page} is in list {}, which is the wrong list for its dirty bit", list.0));
             }
         }

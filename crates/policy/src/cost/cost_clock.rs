@@ -173,12 +173,13 @@ impl Policy for CostClockPolicy {
 
     fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         self.lists.check()?;
+        crate::check_residency(pages, (0..GHOSTS.0).flat_map(|list| self.lists.iter(List(list))))?;
         for list in (0..GHOSTS.0).map(List) {
             let mut least = u32::MAX;
             for page in self.lists.iter(list) {
                 let left = self.left(page);
                 let most = (1 + list.0 as u32 / 4) * self.cost[list.0 % 4];
-                if !pages.is_resident(page) || left > least.min(most) {
+                if left > least.min(most) {
                     return Err(format!("page {page} of queue {} has {left} left of {most}, the one before it {least}", list.0));
                 }
                 least = left;
@@ -188,5 +189,21 @@ impl Policy for CostClockPolicy {
             Some(page) => Err(format!("page {page} has a ghost entry but is resident")),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plain::Plain;
+
+    /// All pages cost 1. Page 0 was used once more than the others, so its credit is 2, and 1 leaves
+    /// for 2. Each eviction raises the floor to the credit of the victim: 2 leaves at 2, and 0, whose
+    /// credit is 2 as well, before 3, whose credit is 3.
+    #[test]
+    fn a_page_that_was_used_once_more_stays_for_one_more_eviction() {
+        let mut run = Plain::new("cost-clock:costs=none,history=0", 5, 2);
+        run.faults(&[0, 1, 0]);
+        let resident_after = [2, 3, 4].map(|page| (run.faults(&[page]), run.resident()).1);
+        assert_eq!(resident_after, [vec![0, 2], vec![0, 3], vec![3, 4]]);
     }
 }

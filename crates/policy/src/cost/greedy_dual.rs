@@ -89,11 +89,12 @@ impl Policy for GreedyDualPolicy {
 
     fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         self.lists.check()?;
+        crate::check_residency(pages, (0..4).map(List).flat_map(|list| self.lists.iter(list)))?;
         for list in (0..4).map(List) {
             let mut least = self.cost[list.0];
             for page in self.lists.iter(list) {
                 let above = self.above(page);
-                if !pages.is_resident(page) || above > least {
+                if above > least {
                     return Err(format!("page {page} of list {} with credit {above} above {}", list.0, self.floor));
                 }
                 least = above;

@@ -80,6 +80,12 @@ impl Plain {
         !resident
     }
 
+    /// Make `page` resident without telling the policy, which is a broken state.
+    pub fn make_resident_unseen(&mut self, page: PageId) {
+        self.pages.set(page, bits::RESIDENT);
+        self.used += 1;
+    }
+
     /// Whether a fault on `page`, which is not in memory, would bring back a page of the working
     /// set.
     pub fn is_of_working_set(&self, page: PageId) -> bool {
