@@ -20,6 +20,7 @@ fn a_page_is_activated_when_a_second_scan_finds_it_used_again() {
     assert_eq!(linux.resident(), [3, 6, 9]);
     assert_eq!(lists(&linux), [0.0, 3.0, 0.0, 0.0]);
     assert_eq!(linux.scanned(), 3 + 1);
+    assert_eq!([3, 6, 9].map(|page| linux.unaccessed(page..page + 1)), [1, 1, 0]);
     // 3 is used again: the scan activates it; 6 is evicted.
     assert_eq!(linux.faults(&[3, 12]), 1);
     assert_eq!(linux.resident(), [3, 9, 12]);

@@ -1,7 +1,9 @@
 //! Cases worked by hand.
 
+use super::MglruPolicy;
 use crate::plain::Plain;
-use crate::{FreePages, Reclaimer};
+use crate::{Costs, Describe, FreePages, Policy, PolicySpec, Reclaimer, Residency, Setup};
+use swaplab_vocab::{Class, Op};
 
 // Plain runner: pages 0, 3, .. are anonymous; 1, 4, .. of private, 2, 5, .. of shared files.
 
@@ -117,4 +119,19 @@ fn background_reclaim_counts_its_passes() {
     assert_eq!(mglru.passes(), Some(2));
     mglru.reclaim_once();
     assert_eq!(mglru.passes(), Some(3));
+}
+
+/// A page under write-back waits in the youngest generation but one (`lru_gen_add_folio`). One that
+/// is used meanwhile was found in the swap cache and stays there.
+#[test]
+fn a_page_that_is_used_while_it_is_written_stays_in_its_generation() {
+    let costs = Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 };
+    let setup = Setup { pages: 2, frames: 2, costs, seed: 0, future: None };
+    let mut mglru = MglruPolicy::build(&setup, &PolicySpec::parse("mglru").unwrap().params).unwrap();
+    let mut pages = Residency::new([Class::Anonymous; 2].into_iter());
+    (0..2).for_each(|page| mglru.insert(page, Op::Read, &mut pages));
+    mglru.generations.remove(0);
+    assert!(mglru.takes_back(0, &pages));
+    mglru.insert(0, Op::Read, &mut pages);
+    assert_eq!([0, 1].map(|page| mglru.generations.is_youngest(page)), [false, true]);
 }
