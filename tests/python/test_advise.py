@@ -43,6 +43,9 @@ def test_columns_are_chosen_by_name_dates_become_seconds_and_foreground_lasts_un
 def test_a_list_in_swaplabs_format_needs_no_column_names_and_is_sorted(tmp_path: Path) -> None:
     found = converted(tmp_path, "seq,t_s,app,category,fg_s\n1,5,b,x,2\n0,3,a,y,1.5\n", "")
     assert found.splitlines()[1:] == ["0,0.000,a,y,1.500", "1,2.000,b,x,2.000"]
+    # A time in front that is negative counts as none. A part that is empty names no column.
+    found = converted(tmp_path, "when,app,fg_s\n1,a,0.5\n2,b,-3\n3,c,\n", "time=when,,app=app")
+    assert [line.rpartition(",")[2] for line in found.splitlines()[1:]] == ["0.500", "0.000", "300.000"]
 
 
 @pytest.mark.parametrize(
@@ -57,6 +60,7 @@ def test_a_list_in_swaplabs_format_needs_no_column_names_and_is_sorted(tmp_path:
             "",
             "mine.csv:3: time '1700000100000' of app 'b'; expected seconds (not milliseconds)",
         ),
+        ("t_s,app\n2026-01-01,a\nsoon,b\n", "", "mine.csv:3: time 'soon' of app 'b'"),
         ("t_s,app\n1,a\nnan,b\n", "", "mine.csv:3: time 'nan' of app 'b'"),
         ("t_s,app\n1,a\n-inf,b\n", "", "mine.csv:3: time '-inf' of app 'b'"),
         ("t_s,app\n1,a\n2,\n", "", "mine.csv:3: time '2' of app ''"),

@@ -80,6 +80,21 @@ def test_meminfo_alone_in_a_folder_does_not_say_whether_memory_was_tight(tmp_pat
     assert memory_samples.read(tmp_path, "t_s").of[1].values["SwapFree"] == (SWAP - 419_430) * 1024
 
 
+def test_of_samples_of_several_boots_only_the_order_is_known(tmp_path: Path) -> None:
+    text = [f"@ {at}\n{meminfo(free, 2_000_000, SWAP)}" for at, free in ((500, 3), (20, 1), (40, 2))]
+    samples = memory_samples.read(written(tmp_path / "boots.txt", *text), "t_s")
+    assert [sample.at_s for sample in samples.of] == [None] * 3
+    assert [sample.values["MemFree"] for sample in samples.of] == [3 * 1024, 1024, 2 * 1024]
+
+
+def test_files_of_a_folder_are_read_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    for number in (10, 9, 100):
+        # A digit that is no decimal one is no number.
+        written(tmp_path / f"m²-{number}.txt", meminfo(number, 2_000_000, SWAP))
+    samples = memory_samples.read(tmp_path, "t_s")
+    assert [sample.values["MemFree"] // 1024 for sample in samples.of] == [9, 10, 100]
+
+
 def test_dumpsys_says_what_zram_holds_and_what_android_calls_its_memory(tmp_path: Path) -> None:
     dump = """Applications Memory Usage (in Kilobytes):
 Uptime: {at} Realtime: {at}

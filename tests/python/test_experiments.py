@@ -12,6 +12,7 @@ import pytest
 import swaplab as sl
 from command import DATA, EXPERIMENTS, Done, here, swaplab
 from swaplab.core import experiment as experiments
+from swaplab.core.errors import BadInput
 
 FILES = sorted(EXPERIMENTS.glob("*.toml"))
 WORLDS = {"replay", "phone", "memory", "kernel", "vm"}
@@ -55,6 +56,30 @@ def test_the_file_survives_a_round_trip(path: Path, folder: Path) -> None:
     assert experiments.resolve(read) == read, "a resolved experiment resolves to itself"
     sl.Experiment.of(read).save(folder / "saved.toml")
     assert (folder / "saved.toml").read_text() == (folder / "again.toml").read_text()
+
+
+def test_files_are_found_beside_the_experiment_that_names_them(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text((Path(__file__).parents[2] / "examples" / "mine.py").read_text())
+    text = "[[design]]\nname = 'own'\npolicy = 'mine.py:Mine'\n[workload]\ntrace = 'sqlite'\n"
+    (tmp_path / "e.toml").write_text(f"{text}[vary]\n'design.own.policy' = ['lru', 'mine.py:Mine']\n'machine.dram' = ['20%']\n")
+    read, found = experiments.read(tmp_path / "e.toml"), f"{tmp_path / 'mine.py'}:Mine"
+    assert read.design[0].policy == found
+    points = experiments.points(read)
+    assert [(point["design.own.policy"], point["machine.dram"]) for point in points] == [("lru", "20%"), (found, "20%")]
+
+
+def test_a_keyword_of_the_wrong_type_is_refused_by_its_place() -> None:
+    expected = "experiment: machine: Input should be a valid dictionary or instance of Machine; expected an experiment as"
+    with pytest.raises(BadInput, match=expected):
+        experiments.build(machine=5)
+
+
+def test_a_saved_machine_names_its_base() -> None:
+    design = {"design": [{"policy": "lru"}], "workload": {"trace": "sqlite"}}
+    for given, base in (({"dram": "64MiB"}, "plain"), ({"base": "nexus-5"}, "nexus-5")):
+        saved = experiments.toml(experiments.build(machine=given, **design))
+        assert f'base = "{base}"' in saved
+    assert "base" not in experiments.toml(experiments.build(**design))
 
 
 def test_replay_crosses_policies_and_schemes_over_five_sizes(folder: Path) -> None:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import pytest
@@ -394,3 +395,9 @@ def test_parameters_of_a_class_are_its_keyword_only_arguments_with_a_default() -
     del Mine.forget
     with pytest.raises(python_policy.Unfit, match="no method 'forget'"):
         python_policy.describe(Mine)
+
+
+def test_a_policy_cannot_change_what_it_is_built_for():
+    setup = python_policy.Setup(8, 4, 1, 1, 1, 1, 0)
+    with pytest.raises(FrozenInstanceError):
+        setup.frames = 8  # type: ignore[misc]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from swaplab import _core
 from swaplab.core.errors import BadInput
@@ -98,8 +98,7 @@ def toml(experiment: Experiment) -> str:
     """
     table = json.loads(experiment.model_dump_json(by_alias=True, exclude_none=True, exclude_defaults=True))
     if isinstance(machine := table.get("machine"), dict):
-        base = next((json.loads(row.model_dump_json()) for row in machines() if row.key == experiment.machine.base), None)
-        machine.setdefault("base", experiment.machine.base) if base else None
+        machine.setdefault("base", experiment.machine.base)
     return tomli_w.dumps(table)
 
 
@@ -137,8 +136,6 @@ def seeds(experiment: Experiment, world: str) -> int:
 
 class MachinePreset(BaseModel):
     """A preset of `machine.base`."""
-
-    model_config = ConfigDict(frozen=True)
 
     key: str
     what: str

@@ -33,7 +33,7 @@ def read_text(path: Path, expected: str) -> str:
 
 def path_for_message(path: str | os.PathLike[str]) -> str:
     """A path for use in messages: bytes that are not UTF-8 are escaped."""
-    return os.fspath(path).encode("utf-8", "backslashreplace" if os.name == "nt" else "surrogateescape").decode("utf-8", "backslashreplace")
+    return os.fspath(path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def utf8_name(path: str | os.PathLike[str]) -> str:

@@ -104,9 +104,12 @@ def read(source: Path, time: str) -> Samples:
     return samples
 
 
-def _natural(path: Path) -> list[tuple[int, str]]:
-    """Sort key of a path in which `2.txt` comes before `10.txt`."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", path.name)]
+def _natural(path: Path) -> list[tuple[str, int]]:
+    """Sort key of a path in which `2.txt` comes before `10.txt`: each text with the number after
+    it.
+    """
+    texts, numbers = re.split(r"\d+", path.name), re.findall(r"\d+", path.name)
+    return list(zip(texts, map(int, [*numbers, "0"]), strict=True))
 
 
 def _add_lines(samples: Samples, lines: Iterable[str]) -> None:
