@@ -157,6 +157,17 @@ impl Policy for ArcPolicy {
 mod tests {
     use crate::plain::Plain;
 
+    /// Two ghost hits of T1, of 1 and 2, raise p to 2. The ghost hit of 0, which T2 gave up, lowers
+    /// it to 1. Then T1 = {3} is at its target and gives up 3, because the ghost is one of T2.
+    #[test]
+    fn t1_at_its_target_gives_up_a_page_for_a_ghost_of_t2() {
+        let mut arc = Plain::new("arc", 10, 3);
+        assert_eq!(arc.faults(&[0, 1, 2, 0, 3, 1, 2]), 6);
+        assert_eq!((arc.resident(), arc.gauges()[2]), (vec![1, 2, 3], ("p", 2.0)));
+        assert_eq!(arc.faults(&[0]), 1);
+        assert_eq!((arc.resident(), arc.gauges()[2]), (vec![0, 1, 2], ("p", 1.0)));
+    }
+
     #[test]
     fn a_ghost_hit_moves_the_target_and_puts_the_page_in_t2() {
         let mut arc = Plain::new("arc", 10, 2);

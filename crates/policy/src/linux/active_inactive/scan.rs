@@ -106,7 +106,7 @@ impl ActiveInactivePolicy {
     /// Reclaim by the rules of 3.4: scan one page at a time until one is evicted.
     pub(super) fn reclaim_singly(&mut self, pages: &mut PageView) {
         while self.len(ANON) + self.len(FILE) > 0 {
-            let anon = self.swappable || self.len(FILE) == 0;
+            let anon = self.scans_anonymous();
             // Anonymous pages age even while only file pages are scanned (`age_active_anon`).
             if anon && self.inactive_is_low(ANON) {
                 self.shrink_active(ANON, pages);

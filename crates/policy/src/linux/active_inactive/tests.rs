@@ -29,7 +29,7 @@ fn a_page_is_activated_when_a_second_scan_finds_it_used_again() {
 
 #[test]
 fn a_refault_within_the_working_set_enters_active() {
-    for (spec, activations) in [("active-inactive", 2.0), ("active-inactive:refault=off", 1.0)] {
+    for (spec, activations, deactivated) in [("active-inactive", 2.0, 1), ("active-inactive:refault=off", 1.0, 0)] {
         let mut linux = Plain::new(spec, 30, 3);
         linux.faults(&[0, 3, 6, 9, 3, 12]);
         assert_eq!(linux.resident(), [3, 9, 12]);
@@ -37,7 +37,19 @@ fn a_refault_within_the_working_set_enters_active() {
         // deactivate 3.
         assert_eq!(linux.faults(&[6]), 1);
         assert_eq!((lists(&linux)[0], linux.gauges()[4].1), (1.0, activations), "{spec}");
+        assert_eq!(linux.refilled(), deactivated, "{spec}");
     }
+}
+
+#[test]
+fn without_swap_only_pages_of_files_go_while_there_are_any() {
+    let mut linux = Plain::new("active-inactive:swappiness=200", 60, 6);
+    linux.set_swappable(false);
+    linux.faults(&[0, 3, 6, 9, 2, 5, 8, 11]);
+    assert_eq!(linux.resident(), [0, 3, 6, 8, 9, 11]);
+    linux.set_swappable(true);
+    linux.faults(&[14, 17]);
+    assert!(linux.resident().iter().filter(|page| **page % 3 == 0).count() < 4);
 }
 
 /// 6 was never active. 3 was: the refault of 6 deactivates it, and 18 evicts it. The eviction of 15

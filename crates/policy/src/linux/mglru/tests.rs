@@ -3,7 +3,7 @@
 use super::MglruPolicy;
 use crate::plain::Plain;
 use crate::{Costs, Describe, FreePages, Policy, PolicySpec, Reclaimer, Residency, Setup};
-use swaplab_vocab::{Class, Op};
+use swaplab_vocab::{Class, Op, PageId};
 
 // Plain runner: pages 0, 3, .. are anonymous; 1, 4, .. of private, 2, 5, .. of shared files.
 
@@ -121,15 +121,37 @@ fn background_reclaim_counts_its_passes() {
     assert_eq!(mglru.passes(), Some(3));
 }
 
+/// A policy and a runner with pages of these classes, all of them used and in the youngest
+/// generation.
+fn all_used(classes: &[Class]) -> (MglruPolicy, Residency) {
+    let costs = Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 };
+    let setup = Setup { pages: classes.len(), frames: classes.len(), costs, seed: 0, future: None };
+    let mut mglru = MglruPolicy::build(&setup, &PolicySpec::parse("mglru").unwrap().params).unwrap();
+    let mut pages = Residency::new(classes.iter().copied());
+    (0..classes.len() as PageId).for_each(|page| mglru.insert(page, Op::Read, &mut pages));
+    (mglru, pages)
+}
+
+/// 64 pages around the used one, within its mapping: 32 on each side, or as many as there are and
+/// the rest on the other side.
+#[test]
+fn the_neighbours_of_a_page_are_those_of_its_mapping() {
+    let mut classes = [Class::Anonymous; 300];
+    classes[100..120].fill(Class::File);
+    for (page, neighbours) in [(220, 188..252), (130, 120..184), (10, 0..64), (290, 236..300), (95, 36..100), (110, 100..120)] {
+        let (mut mglru, mut pages) = all_used(&classes);
+        mglru.walks = false;
+        assert!(!mglru.shrink(page, &mut pages));
+        let cleared: Vec<PageId> = (0..300).filter(|page| mglru.unaccessed(*page..page + 1) == 1).collect();
+        assert_eq!(cleared, neighbours.collect::<Vec<_>>(), "around {page}");
+    }
+}
+
 /// A page under write-back waits in the youngest generation but one (`lru_gen_add_folio`). One that
 /// is used meanwhile was found in the swap cache and stays there.
 #[test]
 fn a_page_that_is_used_while_it_is_written_stays_in_its_generation() {
-    let costs = Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 };
-    let setup = Setup { pages: 2, frames: 2, costs, seed: 0, future: None };
-    let mut mglru = MglruPolicy::build(&setup, &PolicySpec::parse("mglru").unwrap().params).unwrap();
-    let mut pages = Residency::new([Class::Anonymous; 2].into_iter());
-    (0..2).for_each(|page| mglru.insert(page, Op::Read, &mut pages));
+    let (mut mglru, mut pages) = all_used(&[Class::Anonymous; 2]);
     mglru.generations.remove(0);
     assert!(mglru.takes_back(0, &pages));
     mglru.insert(0, Op::Read, &mut pages);
