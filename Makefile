@@ -135,7 +135,7 @@ bench-advice: .venv/tools
 	$(BIN)/python -m benches.advice.run $(ARGS)
 
 # How many small faults the tests of the crates and of the Python package find, of a sample that
-# grows from run to run; needs cargo-mutants, and about half an hour a part (ARGS="--parts policy
+# grows from run to run; needs cargo-mutants, and 2 to 20 minutes a part (ARGS="--parts policy
 # --sample 10" is a quick look).
 mutants: .venv/mutants
 	$(BIN)/python -m benches.mutants.run $(ARGS)
