@@ -133,3 +133,16 @@ impl PageTable {
         self.classes.iter().zip(&self.written).filter(|pair| becomes(*pair)).count() as u64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of five pages, the anonymous one and the two written ones of a private file.
+    #[test]
+    fn written_pages_of_private_files_become_anonymous() {
+        let classes = vec![Class::Anonymous, Class::File, Class::File, Class::File, Class::Shared];
+        let written = vec![false, true, true, false, true];
+        assert_eq!(PageTable { numbers: vec![0; 5], classes, written, ..PageTable::default() }.anonymous(), 3);
+    }
+}

@@ -255,3 +255,29 @@ pub fn quoted(line: &[u8]) -> String {
     let text: String = String::from_utf8_lossy(line).chars().take(60).collect();
     format!("'{text}'")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn a_file_is_read_as_it_is_or_decompressed() {
+        const TEXT: &[u8] = b"page,op\n1,R\n";
+        let zlib = |mut encoder: flate2::write::ZlibEncoder<Vec<u8>>| encoder.write_all(TEXT).and_then(|()| encoder.finish()).unwrap();
+        let gzip = |mut encoder: flate2::write::GzEncoder<Vec<u8>>| encoder.write_all(TEXT).and_then(|()| encoder.finish()).unwrap();
+        let level = flate2::Compression::default();
+        let files = [
+            TEXT.to_vec(),
+            gzip(flate2::write::GzEncoder::new(Vec::new(), level)),
+            zlib(flate2::write::ZlibEncoder::new(Vec::new(), level)),
+            zstd::encode_all(TEXT, 1).unwrap(),
+        ];
+        let folder = tempfile::tempdir().unwrap();
+        for content in files {
+            let path = folder.path().join("trace");
+            std::fs::write(&path, content).unwrap();
+            assert_eq!(Source::open(&path, &mut |_, _| true).unwrap().head(), TEXT);
+        }
+    }
+}

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use std::path::Path;
-use swaplab_trace::{Block, Codec, Counter, Kind, Mark, Range, Step, Trace, TraceBuilder, BLOCK_ACCESSES};
+use swaplab_trace::{Block, Codec, Counter, Kind, Mark, Range, Step, Trace, TraceBuilder, TraceInfo, BLOCK_ACCESSES};
 use swaplab_vocab::{BadInput, Class, Op};
 
 /// Events may name these.
@@ -244,4 +244,13 @@ fn references_lie_in_planes_where_that_packs_better_and_read_the_same() {
         let read: Vec<_> = block.accesses.iter().map(|a| (0, table.numbers[a.page() as usize], a.op())).collect();
         assert_eq!(read, references);
     }
+}
+
+#[test]
+fn the_description_names_the_content() {
+    let folder = folder();
+    let path = folder.path().join("t.slt");
+    let hash = write(&path, Codec::Zstd, &[(0, 1, Op::Read), (0, 2, Op::Write)], &[]);
+    let found = TraceInfo::of(&Trace::open(&path).unwrap()).unwrap();
+    assert_eq!((found.content_hash, found.references, found.footprint_pages), (Some(hash), 2, 2));
 }
