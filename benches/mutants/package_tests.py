@@ -50,7 +50,7 @@ TESTS = {
         "papers_verdict": ["papers"],
         "plan": ["plan"],
         "recommend": ["recommend"],
-        "registry": ["report", "report_figures"],
+        "registry": ["registry", "report", "report_figures"],
         "relative": ["report", "compare", "report_figures"],
         "rerun": ["rerun"],
         "results": ["media_reports", "compare", "report"],

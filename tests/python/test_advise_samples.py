@@ -80,6 +80,13 @@ def test_meminfo_alone_in_a_folder_does_not_say_whether_memory_was_tight(tmp_pat
     assert memory_samples.read(tmp_path, "t_s").of[1].values["SwapFree"] == (SWAP - 419_430) * 1024
 
 
+def test_a_stall_at_lmkds_limit_is_a_sign(tmp_path: Path) -> None:
+    for total, is_sign in ((70_000, True), (69_999, False)):
+        text = [f"@ {at}\n{meminfo(900_000, 2_000_000, SWAP)}{pressure(stalled)}" for at, stalled in ((1, 0), (2, total))]
+        found = advise(memory_samples.read(written(tmp_path / "x.txt", *text), "t_s"), Path("x.txt"))
+        assert (found.was_tight is True) == is_sign
+
+
 def test_of_samples_of_several_boots_only_the_order_is_known(tmp_path: Path) -> None:
     text = [f"@ {at}\n{meminfo(free, 2_000_000, SWAP)}" for at, free in ((500, 3), (20, 1), (40, 2))]
     samples = memory_samples.read(written(tmp_path / "boots.txt", *text), "t_s")

@@ -120,6 +120,12 @@ def test_worlds_side_by_side_by_hand() -> None:
     assert [goal.idle for goal in found.goals] == [1, 1, 1, 0], "flash: no kill in either world"
     assert found.rankings[0].tau == 1  # flash is slower than zram in both
     assert compare_worlds(measured) is None
+    # Only one of the worlds has a delay: the pair is shown and not judged. One kill is judged.
+    found = compare_worlds([row("kernel", "x", (0, 0), 1, 10), row("phone", "x", (0, 0), 0, None)])
+    assert found is not None
+    pairs = {(pair.design, pair.path): pair for pair in found.pairs}
+    assert (pairs["x", delay].other.value, pairs["x", delay].met) == (None, None)
+    assert (pairs["x", kills].idle, pairs["x", kills].met) == (False, True)
     # 32 pages of 4 KiB are an eighth of a MiB; one page more is judged.
     batch = [row(world, "zram", (size * 4096 / d.MIB, 1), 0, None) for world in ("kernel", "phone") for size in (32, 33)]
     found = compare_worlds([batch[0], batch[2]]), compare_worlds([batch[1], batch[3]])

@@ -46,6 +46,7 @@ def test_the_mean_of_twice_and_half_is_one() -> None:
     standing = {one.design: one for one in standings(relative(frame_of(rows), "clock"))}
     assert standing["x"].mean == pytest.approx(1.0)
     assert (standing["x"].low, standing["x"].high, standing["x"].wins) == (0.5, 2.0, 1)
+    assert standing["clock"].wins == 1
     assert "No difference" in verdict(d.document(rows)) and "same" in verdict(d.document(rows))
 
 

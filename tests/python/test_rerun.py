@@ -8,8 +8,11 @@ import json
 import shutil
 from pathlib import Path
 
+import documents as d
 import swaplab as sl
 from command import csv_trace, here
+from swaplab.analysis.rerun import agreements
+from swaplab.core.model import Document, SeedRow
 
 
 def test_rerun_of_a_replay(tmp_path: Path) -> None:
@@ -77,3 +80,23 @@ def test_rerun_refuses_an_invalid_run_folder(tmp_path: Path) -> None:
     (page.parent / "manifest.json").write_text(json.dumps(manifest | {"schema": 1}))
     (page.parent / "summary.json").write_text(json.dumps({"schema": 1, "kind": "simulated", "points": []}))
     here("rerun", page.parent).refuses("schema 1", "run the experiment again")
+
+
+def test_measurements_agree_if_intervals_and_ranges_meet() -> None:
+    def measured(mean: float, half: float, kills: tuple[float, ...]) -> Document:
+        seeds = [SeedRow(seed=at, figures={"launches.kills": count}) for at, count in enumerate(kills)]
+        return d.document([d.kernel_row("zram", mean, by_seed=seeds, interval={"launches.delay_ms.mean": (mean - half, mean + half)})])
+
+    def why(before: Document, after: Document) -> str:
+        [found] = agreements(before, after)
+        assert found.agrees == (not found.why)
+        return found.why
+
+    then = measured(100, 5, (1, 3))
+    assert why(then, measured(109, 5, (3, 4))) == ""
+    assert why(then, measured(111, 5, (1, 3))) == "mean delay 95.0 to 105.0 ms then, 106.0 to 116.0 now"
+    assert why(measured(111, 5, (1, 3)), then) == "mean delay 106.0 to 116.0 ms then, 95.0 to 105.0 now"
+    assert why(then, measured(100, 5, (4, 6))) == "1 to 3 kills then, 4 to 6 now"
+    assert why(measured(100, 5, (4, 6)), then) == "4 to 6 kills then, 1 to 3 now"
+    # Without kills in one of them there is nothing to compare.
+    assert why(then, measured(100, 5, ())) == ""

@@ -132,20 +132,20 @@ def _value(value: bool | float | str | list[bool | float | str]) -> str:
     return f'"{value}"' if isinstance(value, str) and "," in value else str(value)
 
 
+def _default(entry: Entry, name: str) -> str:
+    return next((parameter.default for parameter in entry.parameters if parameter.name == name), "unlimited")
+
+
 def area_bytes(swap: str | None, dram_bytes: float) -> dict[str, float]:
     """Compute the bytes that a scheme reserves, by medium. A percentage is of `dram_bytes`; an
     unlimited area counts as 0.
     """
     key, given = parts_of(swap or "none")
-    entry = schemes().get(key)
     areas: dict[str, float] = {}
-    for area in entry.areas if entry is not None else []:
-        default = (
-            next((parameter.default for parameter in entry.parameters if parameter.name == area.parameter), "unlimited")
-            if entry
-            else "unlimited"
-        )
-        text = given.get(area.parameter, default)
+    if (entry := schemes().get(key)) is None:
+        return areas
+    for area in entry.areas:
+        text = given.get(area.parameter) or _default(entry, area.parameter)
         if text != "unlimited":
             percent = text.endswith("%")
             size = dram_bytes * float(text[:-1]) / 100 if percent else float(_core.size_bytes(area.parameter, text))
