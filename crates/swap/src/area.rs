@@ -265,3 +265,20 @@ impl<B: Backend> Scheme for Area<B> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plain::Plain;
+    use crate::{Medium, Setup};
+
+    #[test]
+    fn a_broken_count_is_reported() {
+        let mut area = Area::new(2, None, Plain::memory(Medium::Nvm, &Setup::new(2, 2)));
+        area.swap_out(0, true, &mut Transfers::default());
+        area.check().unwrap();
+        assert!(area.gauges().is_empty());
+        area.cached = 1;
+        assert_eq!(area.check().unwrap_err(), "0 pages are in memory and in swap, 1 counted");
+    }
+}

@@ -130,6 +130,7 @@ mod tests {
         let mut cache = Cache::new(3, 2, &lru, &all, Arc::new(Compressibility::sampled(0))).unwrap();
         (0..3).for_each(|page| assert!(matches!(cache.offer(page, Op::Read, false), MissOutcome::Entered { .. })));
         cache.check().unwrap();
+        assert_eq!((cache.used(), cache.metadata_bytes()), (2, 0));
         cache.capacity = 1;
         assert_eq!(cache.check().unwrap_err(), "2 pages are in the cache, the count is 2, the capacity 1");
     }

@@ -112,6 +112,18 @@ mod tests {
         (0..4096).map(|_| next()).collect()
     }
 
+    /// Sizes by the format's description: the bytes that a count needs beyond those in a header.
+    #[test]
+    fn sizes_of_literals_and_matches_by_hand() {
+        assert_eq!([0, 3, 4, 18, 19, 273, 274].map(literals), [0, 3, 5, 19, 21, 275, 277]);
+        let far = [(0x4001, 9), (0x4001, 10), (0x4001, 264), (0x4001, 265)];
+        assert_eq!(far.map(|(distance, length)| matched(distance, length)), [3, 4, 4, 5]);
+        let near = [(1, 8), (0x800, 8), (0x801, 8), (1, 9), (0x4000, 33), (0x4000, 34), (0x4000, 288), (0x4000, 289)];
+        assert_eq!(near.map(|(distance, length)| matched(distance, length)), [2, 2, 3, 3, 3, 4, 4, 5]);
+        // Header, end, and 16 literals in which nothing is looked for.
+        assert_eq!(lzo_rle(&noise(88)[..16]), 2 + 3 + 17);
+    }
+
     #[test]
     fn noise_does_not_shrink_and_repetition_does() {
         let text: Vec<u8> = b"one page of many, ".iter().copied().cycle().take(4096).collect();

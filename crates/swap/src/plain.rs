@@ -143,3 +143,40 @@ impl Backend for Plain {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SchemeSpec;
+
+    fn continues(out: &Transfers) -> Vec<bool> {
+        let of = |step: &Step| match *step {
+            Step::Read { continues, .. } | Step::Write { continues, .. } => Some(continues),
+            Step::Cpu(_) => None,
+        };
+        out.steps.iter().filter_map(|transfer| of(&transfer.step)).collect()
+    }
+
+    /// Up to two pages of adjacent slots share a request, which a read ends.
+    #[test]
+    fn writes_of_adjacent_slots_share_a_request() {
+        let (mut requests, mut out) = (WriteRequests::new(2), Transfers::default());
+        for slot in [4, 5, 6, 8, 9] {
+            requests.write(0, Medium::Flash, slot, Work::BlockRequest, &mut out);
+        }
+        requests.close();
+        requests.write(0, Medium::Flash, 10, Work::BlockRequest, &mut out);
+        assert_eq!(continues(&out), [false, true, false, false, true, false]);
+        // Four requests.
+        assert_eq!(out.steps.len() - 6, 4);
+    }
+
+    #[test]
+    fn a_page_that_is_read_along_takes_no_request_of_its_own() {
+        let params = SchemeSpec::parse("flash").unwrap().params;
+        let (mut flash, mut out) = (Plain::block_device(Medium::Flash, &params).unwrap(), Transfers::default());
+        flash.load(0, 0, false, &mut out);
+        flash.load(1, 1, true, &mut out);
+        assert_eq!((continues(&out), out.steps.len()), (vec![false, true], 3));
+    }
+}

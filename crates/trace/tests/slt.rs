@@ -253,4 +253,20 @@ fn the_description_names_the_content() {
     let hash = write(&path, Codec::Zstd, &[(0, 1, Op::Read), (0, 2, Op::Write)], &[]);
     let found = TraceInfo::of(&Trace::open(&path).unwrap()).unwrap();
     assert_eq!((found.content_hash, found.references, found.footprint_pages), (Some(hash), 2, 2));
+    assert_eq!(Trace::open(&path).unwrap().named("a.csv".into()).place(), "a.csv");
+}
+
+/// A file of a header's length is read; a shorter one is no trace whatever it has.
+#[test]
+fn a_file_without_a_whole_header_is_refused_by_its_length() {
+    let folder = folder();
+    let path = folder.path().join("t.slt");
+    write(&path, Codec::Zstd, &[(0, 1, Op::Read)], &[]);
+    let whole = std::fs::read(&path).unwrap();
+    let refusal = |bytes: usize| {
+        std::fs::write(&path, &whole[..bytes]).unwrap();
+        Trace::open(&path).err().unwrap().to_string()
+    };
+    assert!(refusal(23).contains("23 bytes; expected a .slt trace, whose header alone has 24"), "{}", refusal(23));
+    assert!(!refusal(24).contains("whose header alone"), "{}", refusal(24));
 }

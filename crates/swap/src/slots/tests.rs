@@ -107,3 +107,18 @@ fn more_than_half_is_crowded() {
     let mut slots = Slots::new(4, Some(4));
     assert_eq!([0, 1, 2].map(|page| (slots.take(page), slots.crowded()).1), [false, false, true]);
 }
+
+#[test]
+fn broken_tables_are_reported() {
+    let broken = |breaks: fn(&mut Slots)| {
+        let mut slots = Slots::new(3, None);
+        (0..2).for_each(|page| assert!(slots.take(page).is_some()));
+        slots.check().unwrap();
+        breaks(&mut slots);
+        slots.check().unwrap_err()
+    };
+    assert_eq!(broken(|slots| slots.owners[0] = 2), "owners of slots do not match the pages that point at them");
+    assert_eq!(broken(|slots| slots.page_at[1] = 2), "slot 1 names page 2, which does not own it");
+    assert_eq!(broken(|slots| slots.used = 3), "2 slots are taken, 3 counted");
+    assert_eq!(broken(|slots| slots.taken[0] = 1), "cluster 0 has 2 taken slots, 1 counted");
+}

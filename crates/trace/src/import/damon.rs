@@ -274,6 +274,7 @@ mod tests {
         assert_eq!(nanoseconds(" 8 m 59.809 s"), Some(539_809_000_000));
         assert_eq!(nanoseconds("100.003 ms"), Some(100_003_000));
         assert_eq!(nanoseconds("1,234"), Some(1234));
+        assert_eq!(nanoseconds("1 d 2 h 3 us 4 ns"), Some((26 * 3600) * 1_000_000_000 + 3_004));
         for bad in ["", "1 s 2", "1 parsec", "-1 s", "x"] {
             assert_eq!(nanoseconds(bad), None, "{bad}");
         }

@@ -222,4 +222,11 @@ mod tests {
         assert_eq!(p.range_at(20), ("file".into(), 30));
         assert_eq!(p.range_at(40), ("file".into(), u64::MAX));
     }
+
+    #[test]
+    fn ranges_may_touch_and_not_overlap() {
+        let of = |second: u64| Partitions { ranges: vec![(second, 39, "b".into()), (10, 19, "a".into())], ..Partitions::default() }.order();
+        of(20).unwrap();
+        assert_eq!(of(19).unwrap_err().to_string(), "ranges: 'b' from sector 19 on begins inside 'a'; expected ranges that do not overlap");
+    }
 }

@@ -75,3 +75,29 @@ fn next(popularity: &Popularity, recent: &[usize], recency: f64, draw: &mut Draw
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::LaunchSpec;
+    use super::{DAY, HOME_S};
+
+    /// Sessions begin in the first 10 hours of each of 30 days. Their number and that of launches
+    /// are those of the parameters within a tenth.
+    #[test]
+    fn sessions_are_spread_over_the_waking_hours_of_every_day() {
+        let (sessions, launches) = (40.0, 3.0);
+        let spec = "daily:days=30,awake=10,foreground=5,sessions=40,launches=3";
+        let steps = LaunchSpec::parse(spec).unwrap().steps(1);
+        let gaps: Vec<f64> = steps.windows(2).map(|two| two[1].at_s - two[0].at_s - two[0].foreground_s).collect();
+        // Within a session the next launch follows after the home screen.
+        assert!(gaps.iter().all(|gap| *gap > HOME_S - 1e-6));
+        let begins = gaps.iter().filter(|gap| **gap > HOME_S + 1e-6).count() as f64;
+        let near = |found: f64, expected: f64| (found / expected - 1.0).abs() < 0.1;
+        assert!(near(begins, 30.0 * sessions) && near(steps.len() as f64, 30.0 * sessions * launches), "{begins} {}", steps.len());
+        let mut days: Vec<u64> = steps.iter().map(|step| (step.at_s / DAY) as u64).collect();
+        days.dedup();
+        assert_eq!(days, (0..30).collect::<Vec<_>>());
+        // The last session of a day may last a little longer.
+        assert!(steps.iter().all(|step| step.at_s % DAY < 10.5 * 3600.0));
+    }
+}
