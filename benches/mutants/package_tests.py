@@ -30,7 +30,7 @@ TESTS = {
         "presets": ["presets"],
         "registry": ["presets", "kernel_world"],
         "signals": ["signals", "forwarded_signals"],
-        "statistics": ["statistics", "verdict", "kernel_world", "validation", "compare", "papers"],
+        "statistics": ["statistics", "verdict", "validation", "compare"],
         "trace": ["api", "trace_locations"],
     },
     "analysis": {

@@ -195,6 +195,14 @@ mod tests {
         ["recompressed_pages", "recompressed_in_vain_pages", "recompression_saved_bytes"].map(of)
     }
 
+    #[test]
+    fn a_late_tick_carries_out_the_request_that_was_due() {
+        let mut scheme = zram("zram:recompress=zstd");
+        // The request is of one hour, when no page was idle; the next one is of two hours.
+        assert!(tick(scheme.as_mut(), 1.9).iter().all(|(page, _)| *page == 4));
+        assert!(tick(scheme.as_mut(), 2.0).iter().any(|(page, _)| *page == 0));
+    }
+
     /// At one hour only page 4 is selected, which did not shrink: it is read uncompressed and
     /// becomes 1000 bytes. At two hours pages 0 and 1 are idle: both are decompressed and
     /// compressed again, but 1500 bytes are not below the threshold. No page is tried twice.

@@ -281,6 +281,7 @@ mod tests {
         };
         let times = [5_000_000_000, 10_000_000_000, DAY_NS - 1, DAY_NS, DAY_NS + 1, 2 * DAY_NS - 1, 2 * DAY_NS];
         assert_eq!(times.map(&mut flash_pages_after), [1, 1, 1, 2, 2, 2, 3]);
+        assert!(tiered.gauges().contains(&("flash_pages", 3.0)));
     }
 
     /// The first request, at 180 minutes, writes back the pages that arrived in the first 20. The
