@@ -340,3 +340,15 @@ def test_the_section_about_the_kernel_has_the_phone_s_figures_of_the_first_table
     (tmp_path / name / "README.md").write_text(before + head + section.replace(figure, "stale"))
     papers_in_vm.refresh(name)
     assert (tmp_path / name / "README.md").read_text() == said
+
+
+def test_a_ratio_is_that_of_the_first_row_to_the_second() -> None:
+    found = papers.ratio([d.phone_row("a", [40.0, 60.0]), d.phone_row("b", [20.0, 30.0])], "launches.delay_ms.mean")
+    assert found.value == 2 and found.interval == Interval(2, 2) and found.text == "2.00 times (95 %: 2.00 to 2.00)"
+    assert papers_published.megabytes(5e6) == 5 and papers_published.megabytes(None) is None
+
+
+@pytest.mark.parametrize(("named", "said"), [([], "all papers"), (["a2s"], "a2s"), (["spo-clock"], "no trace in it")])
+def test_traces_are_for_papers_that_take_them(tmp_path: Path, named: list[str], said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        papers.check_on(tmp_path, named)

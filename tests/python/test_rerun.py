@@ -99,4 +99,4 @@ def test_measurements_agree_if_intervals_and_ranges_meet() -> None:
     assert why(then, measured(100, 5, (4, 6))) == "1 to 3 kills then, 4 to 6 now"
     assert why(measured(100, 5, (4, 6)), then) == "4 to 6 kills then, 1 to 3 now"
     # Without kills in one of them there is nothing to compare.
-    assert why(then, measured(100, 5, ())) == ""
+    assert why(then, measured(100, 5, ())) == why(measured(100, 5, ()), then) == ""

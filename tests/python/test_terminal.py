@@ -176,7 +176,7 @@ def test_conclusions_are_printed_with_the_range_of_their_ratios(monkeypatch: pyt
         )
 
     conclusions = [conclusion("a kills less", 0.25, 4), conclusion("b kills", None, 0)]
-    phone = Phone(parameter="bus", end="low", set={}, ratios=[0.25, None])
+    phone = Phone(parameter="bus", end="low", set={}, unfit=False, ratios=[0.25, None])
     result = Sensitivity(paper="p", preset="quick", seeds=1, conclusions=conclusions, phones=[phone])
     monkeypatch.setattr(claims_command.sensitivity_analysis, "read_sensitivity", lambda name: name)
     monkeypatch.setattr(claims_command.sensitivity_analysis, "sensitivity", lambda name, file, seeds, listener: result)

@@ -99,7 +99,7 @@ impl Device {
                 let ddr = Ddr::of(&spec)?;
                 let time = [Price::linear(|b| ddr.t_rd(b) * 1e9), Price::linear(|b| ddr.t_wr(b, Mode::Physical) * 1e9)];
                 let energy = [Price::linear(|b| ddr.read_j(b) * 1e12), Price::linear(|b| ddr.write_j(b, Mode::Physical) * 1e12)];
-                (time, Some((energy, IdlePower { device: 0.0, per_byte: ddr.idle_w(1) })))
+                (time, Some((energy, IdlePower { device: 0.0, per_byte: ddr.idle_w_per_byte() })))
             }
             (false, true, false) => {
                 let emmc = Emmc::of(&spec)?;

@@ -176,6 +176,7 @@ mod tests {
         let params = SchemeSpec::parse("flash").unwrap().params;
         let (mut flash, mut out) = (Plain::block_device(Medium::Flash, &params).unwrap(), Transfers::default());
         flash.load(0, 0, false, &mut out);
+        assert_eq!(out.steps[0].step, Step::Cpu(Work::BlockRequest));
         flash.load(1, 1, true, &mut out);
         assert_eq!((continues(&out), out.steps.len()), (vec![false, true], 3));
     }

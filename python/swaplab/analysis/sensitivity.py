@@ -71,7 +71,7 @@ class Phone(_StrictModel):
     parameter: str
     end: str
     set: Point
-    unfit: bool = False
+    unfit: bool
     ratios: list[float | None]
 
 

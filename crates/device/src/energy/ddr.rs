@@ -90,9 +90,9 @@ impl Ddr {
         self.act * (t + self.t_rcd) + self.wr * t + self.dq * self.t_dq(bytes)
     }
 
-    /// Idle power of `bytes` in watts: precharge power-down and refresh.
-    pub fn idle_w(&self, bytes: u64) -> f64 {
-        (self.pre_pdn + self.refresh) * bytes as f64 / self.chip_bytes
+    /// Idle power of a byte in watts: precharge power-down and refresh.
+    pub fn idle_w_per_byte(&self) -> f64 {
+        (self.pre_pdn + self.refresh) / self.chip_bytes
     }
 
     /// Equation (1), which is equation (13) for a memory without refresh power.
