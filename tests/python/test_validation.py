@@ -161,7 +161,7 @@ def test_results_of_several_runs_are_kept_and_shown_together(tmp_path: Path, mon
     assert "2 configurations, 4 designs" in text and "## Held out: with MGLRU" in text and "### aaaaaaaa-0 with MGLRU" in text
     assert "| swap-ins | 4 | 0 | 0 | 0 |" in text
     # Each phone is 2 % above its kernel.
-    assert "| swap-ins | 4 | 1.02 (1.02 to 1.02) | 2 % |" in text and "within 1 in 0 of 4 designs" in text
+    assert "| swap-ins | 4 | 1.02 (1.02 to 1.02) | 2 % | 1.02 (1.02 to 1.02) |" in text and "within 1 in\n0 of 4 designs" in text
     (tmp_path / "broken.json").write_text("{}")
     with pytest.raises(BadInput, match="expected a file that it wrote"):
         store.read(tmp_path / "broken.json")
