@@ -44,7 +44,7 @@ def test_a_list_in_swaplabs_format_needs_no_column_names_and_is_sorted(tmp_path:
     found = converted(tmp_path, "seq,t_s,app,category,fg_s\n1,5,b,x,2\n0,3,a,y,1.5\n", "")
     assert found.splitlines()[1:] == ["0,0.000,a,y,1.500", "1,2.000,b,x,2.000"]
     # A time in front that is negative counts as none. A part that is empty names no column.
-    found = converted(tmp_path, "when,app,fg_s\n1,a,0.5\n2,b,-3\n3,c,\n", "time=when,,app=app")
+    found = converted(tmp_path, "when,package,fg_s\n1,a,0.5\n2,b,-3\n3,c,\n", "time=when,,app=package")
     assert [line.rpartition(",")[2] for line in found.splitlines()[1:]] == ["0.500", "0.000", "300.000"]
 
 

@@ -156,3 +156,40 @@ pub fn simulate(trace: &Trace, specs: &[PointSpec], jobs: usize, progress: Progr
     };
     Ok(points.into_iter().map(outcome).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use swaplab_trace::{Codec, Kind, TraceBuilder};
+    use swaplab_vocab::Op;
+
+    /// Six requests of page 1 of files and pages 2 and 3 of swap, through a cache of two pages by
+    /// LRU: written 2, read 1, read 2, read 1, written 1, read 3.
+    #[test]
+    fn what_fills_the_cache_by_hand() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("requests.slt");
+        let mut builder = TraceBuilder::create(&path, Kind::Page, 4096, Codec::Zstd).unwrap();
+        ["file", SWAP].iter().for_each(|name| _ = builder.app(name, None).unwrap());
+        for (app, page, op) in
+            [(1, 2, Op::Write), (0, 1, Op::Read), (1, 2, Op::Read), (0, 1, Op::Read), (0, 1, Op::Write), (1, 3, Op::Read)]
+        {
+            builder.access(app, page, op).unwrap();
+        }
+        builder.finish().unwrap();
+        let spec = |fill: &str| PointSpec {
+            size: Memory::Pages(2),
+            replacement: PolicySpec::parse("lru").unwrap(),
+            admission: AdmissionSpec::parse("always").unwrap(),
+            fill: Fill::parse(fill).unwrap(),
+        };
+        let fills = ["demand", "evictions", "swap-only"].map(spec);
+        let outcomes = simulate(&Trace::open(&path).unwrap(), &fills, 1, &mut |_, _| true).unwrap();
+        let counts =
+            |storage_reads, storage_writes, nvm_hits, admitted| Counts { storage_reads, storage_writes, nvm_hits, admitted, bypassed: 0 };
+        // By demand 3 enters last, for which 2 is written back.
+        let expected = [(counts(2, 1, 3, 3), 4), (counts(3, 0, 1, 2), 2), (counts(3, 1, 1, 2), 2)];
+        assert_eq!([0, 1, 2].map(|at: usize| (outcomes[at].counts, outcomes[at].nvm_writes)), expected);
+        assert!(outcomes.iter().all(|outcome| outcome.size_bytes == 2 * 4096));
+    }
+}

@@ -72,10 +72,10 @@ def convert(source: Path, target: Path, columns: dict[str, str], first: int | No
     category = pl.col(columns["category"]).str.replace_all(",", " ") if columns["category"] in table.columns else pl.lit("")
     launches = table.select(
         seq=pl.int_range(pl.len()),
-        t_s=(pl.col(AT) - pl.col(AT).first()).round(3),
+        t_s=pl.col(AT) - pl.col(AT).first(),
         app=pl.col(columns["app"]),
         category=category.fill_null(""),
-        fg_s=given.fill_null(until_next).clip(0).round(3),
+        fg_s=given.fill_null(until_next).clip(0),
     )
     launches.write_csv(target, quote_style="never", float_precision=3)
     return launches.height

@@ -298,5 +298,6 @@ mod tests {
         assert_eq!((small.resume_share, small.write_share), (Some(1.0), Some(0.0)));
         assert_eq!((big.resume_share, big.write_share), (Some(1.0 / 3.0), Some(1.0)));
         assert_eq!((small.cold, models.kinds().count()), (AppModels::default().light.cold, 6));
+        assert_eq!(models.spread, 0.0, "each app has the size that was captured");
     }
 }
