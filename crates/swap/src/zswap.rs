@@ -125,8 +125,8 @@ mod tests {
         }
     }
 
-    /// With 199 pages the pool of 100 is full. The next one goes to flash, and so do the oldest 99, until
-    /// the pool is no larger than half of its limit.
+    /// With 199 pages the pool of 100 is full. The next one goes to flash, and so do the oldest 99,
+    /// until the pool is no larger than half of its limit.
     #[test]
     fn a_full_pool_gives_its_oldest_pages_to_flash() {
         let setup = Setup { content: Arc::new(Half), ..Setup::new(200, 1000) };

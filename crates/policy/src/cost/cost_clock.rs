@@ -196,9 +196,9 @@ impl Policy for CostClockPolicy {
 mod tests {
     use crate::plain::Plain;
 
-    /// All pages cost 1. Page 0 was used once more than the others, so its credit is 2, and 1 leaves
-    /// for 2. Each eviction raises the floor to the credit of the victim: 2 leaves at 2, and 0, whose
-    /// credit is 2 as well, before 3, whose credit is 3.
+    /// All pages cost 1. Page 0 was used once more than the others, so its credit is 2, and 1
+    /// leaves for 2. Each eviction raises the floor to the credit of the victim: 2 leaves at 2, and
+    /// 0, whose credit is 2 as well, before 3, whose credit is 3.
     #[test]
     fn a_page_that_was_used_once_more_stays_for_one_more_eviction() {
         let mut run = Plain::new("cost-clock:costs=none,history=0", 5, 2);

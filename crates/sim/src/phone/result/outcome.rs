@@ -171,3 +171,35 @@ fn media(
     }
     media
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_uses_of_a_medium_add_up() {
+        let of = |first: f64, write_j: Option<f64>| MediumUse {
+            reads: first,
+            writes: first + 1.0,
+            read_bytes: first + 2.0,
+            write_bytes: first + 3.0,
+            busy_ns: first + 4.0,
+            read_j: Some(first + 5.0),
+            write_j,
+            ..MediumUse::default()
+        };
+        let mut swap = of(1.0, Some(6.0));
+        add(&mut swap, &of(10.0, None));
+        // Of an energy of which a part is not known, the sum is not known.
+        let sums = MediumUse {
+            reads: 11.0,
+            writes: 13.0,
+            read_bytes: 15.0,
+            write_bytes: 17.0,
+            busy_ns: 19.0,
+            read_j: Some(21.0),
+            ..MediumUse::default()
+        };
+        assert_eq!(swap, sums);
+    }
+}
