@@ -5,10 +5,11 @@ replaced operator); of the Python package, one by an operator of cosmic-ray (`pa
 mutants of a part are drawn in the order of a hash of their names, so each run continues where the
 last one stopped. `results.json` has the outcome of each, `RESULTS.md` the shares caught with their
 intervals (Wilson, 95 %). Each share is that of the first try: a test that is written because a
-mutant was missed says nothing about mutants that were not drawn. A crate's tests are `cargo test -p
-CRATE`; its mutants that only the Python tests detect count as missed. The tests of a Python module
-are the files that `package_tests.py` names, not the whole suite. A mutant that does not compile, or
-whose module cannot be imported, is not counted.
+mutant was missed says nothing about mutants that were not drawn. The code of some missed ones was
+simplified away instead. A crate's tests are `cargo test -p CRATE`; its mutants that only the Python
+tests detect count as missed. The tests of a Python module are the files that `package_tests.py`
+names, not the whole suite. A mutant that does not compile, or whose module cannot be imported, is
+not counted.
 
 Mutants are made in copies of the tree (`target/mutants`, `target/mutants-python`), which stay from
 run to run, as does what was compiled from them (`target/mutants-built`), so that a mutant compiles
@@ -49,7 +50,10 @@ def main() -> None:
     for part in arguments.parts:
         all_of_it = mutants(part)
         known = {mutant.key for mutant in all_of_it}
-        tried = {key: outcome for key, outcome in store.load().get(part, {}).items() if key in known}
+        # The first try of a mutant still counts when its code is gone.
+        tried = {
+            key: "mended" if outcome == "missed" and key not in known else outcome for key, outcome in store.load().get(part, {}).items()
+        }
         wanted = "missed" if arguments.again else None
         drawn = [mutant for mutant in all_of_it if tried.get(mutant.key) == wanted and mutant.key not in store.equivalents()]
         drawn = drawn[: arguments.sample]
@@ -58,7 +62,7 @@ def main() -> None:
             outcome_by_key = outcomes(part, drawn, all_of_it, arguments.timeout)
             # A mutant that was missed at first and is caught by a test written since is `mended`.
             tried |= {key: "mended" if arguments.again and outcome == "caught" else outcome for key, outcome in outcome_by_key.items()}
-            store.save(part, tried, PARTS)
+        store.save(part, tried, PARTS)
         print(part, dict(Counter(tried.values())), flush=True)
     outcomes_by_part = store.load()
     sizes = {part: len(mutants(part)) for part in outcomes_by_part}

@@ -52,7 +52,7 @@ def equivalents() -> set[str]:
 def report(store: Store, sizes: Mapping[str, int], goals: Mapping[str, float], introduction: list[str]) -> str:
     """Format the table of shares, and every missed mutant."""
     lines = ["# What the tests find", "", *introduction, ""]
-    lines += ["| part | mutants | tried | equivalent | caught at first | by a test since | missed | caught at first, 95 % | goal |"]
+    lines += ["| part | mutants | tried | equivalent | caught at first | mended since | missed | caught at first, 95 % | goal |"]
     lines += ["|---|---|---|---|---|---|---|---|---|"]
     excused, missed = equivalents(), []
     for part, tried in store.items():

@@ -330,4 +330,15 @@ mod tests {
         };
         out.steps.iter().filter_map(|transfer| Some((transfer.page, medium(transfer.step)?))).collect()
     }
+
+    /// A single write is too few for NVM. 4 bytes for the slot of each of 8 pages, 8 for each taken
+    /// slot, and 1 for the writes to each of 16 + 512 slots.
+    #[test]
+    fn what_does_not_enter_nvm_is_on_flash() {
+        let (mut cache, mut out) =
+            (SchemeSpec::parse("nvm-cache:nvm=4p,admission=write-heavy").unwrap().build(&Setup::new(8, 8)).unwrap(), Transfers::default());
+        (0..2).for_each(|page| assert_eq!(cache.swap_out(page, true, &mut out), crate::Stored::Written));
+        let usage = cache.usage();
+        assert_eq!((usage.nvm_bytes, usage.flash_bytes, usage.metadata_bytes), (0, 2 * 4096, 8 * 4 + 2 * 8 + 528));
+    }
 }
