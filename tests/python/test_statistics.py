@@ -16,6 +16,9 @@ from swaplab.core.statistics import Interval
         (0.95, 10, 2.2281),
         (0.95, 30, 2.0423),
         (0.99, 5, 4.0321),
+        (0.95, 7, 2.3646),
+        (0.99, 10, 3.1693),
+        (0.975, 30, 2.3596),
         (0.5, 5, 0.7267),
         (0.95, 2000, 1.96115),
         # From here on the normal distribution takes its place.

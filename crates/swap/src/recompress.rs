@@ -199,7 +199,8 @@ mod tests {
     fn a_late_tick_carries_out_the_request_that_was_due() {
         let mut scheme = zram("zram:recompress=zstd");
         // The request is of one hour, when no page was idle; the next one is of two hours.
-        assert!(tick(scheme.as_mut(), 1.9).iter().all(|(page, _)| *page == 4));
+        let of_one_hour = tick(scheme.as_mut(), 1.9);
+        assert!(!of_one_hour.is_empty() && of_one_hour.iter().all(|(page, _)| *page == 4));
         assert!(tick(scheme.as_mut(), 2.0).iter().any(|(page, _)| *page == 0));
     }
 

@@ -158,22 +158,18 @@ fn list_of(bytes: u32) -> List {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Algorithm, Content, SchemeSpec};
+    use crate::content::InTurn;
+    use crate::SchemeSpec;
     use std::sync::Arc;
 
     /// Pages that compress to 0, 2000 and 4096 bytes, in turn.
-    struct Three;
-    impl Content for Three {
-        fn compressed(&self, page: PageId, _: Algorithm) -> u32 {
-            [0, 2000, 4096][page as usize % 3]
-        }
-    }
+    const SIZES: InTurn = InTurn(&[0, 2000, 4096]);
 
     /// What a page's content is decides its list. The gauges count what is in the pool, and go back
     /// to zero as it is written back.
     #[test]
     fn lists_and_gauges_follow_the_content() {
-        let setup = Setup { content: Arc::new(Three), ..Setup::new(3, 3) };
+        let setup = Setup { content: Arc::new(SIZES), ..Setup::new(3, 3) };
         let params = SchemeSpec::parse("tiered").unwrap().params;
         let (mut spill, mut slots, mut out) = (Spill::new(&setup, &params).unwrap(), Slots::new(3, None), Transfers::default());
         for page in 0..3 {

@@ -216,17 +216,13 @@ impl Backend for Tiered {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Algorithm, Content, SchemeSpec, Served, Step, Stored, Work};
+    use crate::content::InTurn;
+    use crate::{Algorithm, SchemeSpec, Served, Step, Stored, Work};
     use std::sync::Arc;
     use swaplab_vocab::Op;
 
     /// Page 0 shrinks to 2000 bytes, page 1 not at all.
-    struct Two;
-    impl Content for Two {
-        fn compressed(&self, page: PageId, _: Algorithm) -> u32 {
-            [2000, 4096][page as usize % 2]
-        }
-    }
+    const SIZES: InTurn = InTurn(&[2000, 4096]);
 
     /// Write two pages back once they are idle, and read them again. In either mode flash writes
     /// and reads a page for each. Page 0 is decompressed before it is written, or after it is read
@@ -235,7 +231,7 @@ mod tests {
     fn write_back_decompresses_before_or_after() {
         for compressed in ["off", "on"] {
             let text = format!("tiered:idle=1,compressed_writeback={compressed}");
-            let setup = Setup { content: Arc::new(Two), ..Setup::new(2, 2) };
+            let setup = Setup { content: Arc::new(SIZES), ..Setup::new(2, 2) };
             let (mut tiered, mut out) = (SchemeSpec::parse(&text).unwrap().build(&setup).unwrap(), Transfers::default());
             assert!((0..2).all(|page| tiered.swap_out(page, true, &mut out) == Stored::Written));
             out.clear();
@@ -271,7 +267,7 @@ mod tests {
     /// A day's budget of one page is renewed at midnight, and not at a tick before.
     #[test]
     fn the_budget_is_renewed_once_a_day() {
-        let setup = Setup { content: Arc::new(Two), ..Setup::new(4, 4) };
+        let setup = Setup { content: Arc::new(SIZES), ..Setup::new(4, 4) };
         let mut tiered = SchemeSpec::parse("tiered:idle=1,budget=1p").unwrap().build(&setup).unwrap();
         let mut out = Transfers::default();
         assert!((0..4).all(|page| tiered.swap_out(page, true, &mut out) == Stored::Written));

@@ -117,20 +117,16 @@ impl Backend for Zram {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Algorithm, Content, SchemeSpec, Served, Step, Stored, Work};
+    use crate::content::InTurn;
+    use crate::{Algorithm, SchemeSpec, Served, Step, Stored, Work};
     use std::sync::Arc;
     use swaplab_vocab::Op;
 
     /// Page 0 is all zeros, page 1 shrinks to 2000 bytes, page 2 not at all.
-    struct Three;
-    impl Content for Three {
-        fn compressed(&self, page: PageId, _: Algorithm) -> u32 {
-            [0, 2000, 4096][page as usize % 3]
-        }
-    }
+    const SIZES: InTurn = InTurn(&[0, 2000, 4096]);
 
     fn zram(text: &str) -> Box<dyn Scheme> {
-        SchemeSpec::parse(text).unwrap().build(&Setup { content: Arc::new(Three), ..Setup::new(9, 9) }).unwrap()
+        SchemeSpec::parse(text).unwrap().build(&Setup { content: Arc::new(SIZES), ..Setup::new(9, 9) }).unwrap()
     }
 
     #[test]

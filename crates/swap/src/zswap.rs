@@ -113,23 +113,19 @@ impl Backend for Zswap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Algorithm, Content, SchemeSpec, Served};
+    use crate::content::InTurn;
+    use crate::{SchemeSpec, Served};
     use std::sync::Arc;
     use swaplab_vocab::Op;
 
     /// Two pages of this size share a page of the pool.
-    struct Half;
-    impl Content for Half {
-        fn compressed(&self, _: PageId, _: Algorithm) -> u32 {
-            2000
-        }
-    }
+    const SIZES: InTurn = InTurn(&[2000]);
 
     /// With 199 pages the pool of 100 is full. The next one goes to flash, and so do the oldest 99,
     /// until the pool is no larger than half of its limit.
     #[test]
     fn a_full_pool_gives_its_oldest_pages_to_flash() {
-        let setup = Setup { content: Arc::new(Half), ..Setup::new(200, 1000) };
+        let setup = Setup { content: Arc::new(SIZES), ..Setup::new(200, 1000) };
         let (mut zswap, mut out) = (SchemeSpec::parse("zswap:pool=400KiB,accept=50").unwrap().build(&setup).unwrap(), Transfers::default());
         (0..199).for_each(|page| assert_eq!(zswap.swap_out(page, true, &mut out), crate::Stored::Written));
         assert_eq!((zswap.usage().dram_bytes, zswap.usage().flash_bytes), (100 * PAGE_SIZE, 0));
