@@ -44,7 +44,7 @@ impl Background<'_> {
         let from_ns = self.eviction.clock.now() - elapsed.waiting_ns - elapsed.running_ns;
         let before_ns = self.eviction.clock.memory_ns;
         if self.kswapd.turns.is_none() {
-            self.work(from_ns, elapsed.waiting_ns + elapsed.running_ns);
+            self.work_beside(from_ns, elapsed.waiting_ns + elapsed.running_ns);
         } else {
             let at_ns = self.work_while_idle(from_ns, elapsed.waiting_ns);
             self.work_during_task(at_ns, elapsed.running_ns);
@@ -57,7 +57,31 @@ impl Background<'_> {
     pub fn rest(&mut self, ns: u64) {
         match self.kswapd.turns {
             Some(_) => drop(self.work_while_idle(self.eviction.clock.now(), ns)),
-            None => drop(self.work(self.eviction.now_ns, ns)),
+            None => self.work_beside(self.eviction.now_ns, ns),
+        }
+    }
+
+    /// If kswapd's short sleep ends until `to_ns`, at `from_ns` at the earliest, and memory is below
+    /// the high watermark, begin to reclaim again. Returns the time at which it wakes up, if it
+    /// does.
+    fn looks_again(&mut self, from_ns: u64, to_ns: u64) -> Option<u64> {
+        let at_ns = self.kswapd.end_short_sleep(to_ns)?.max(from_ns);
+        if !self.is_short() {
+            return None;
+        }
+        let pages = self.free_pages();
+        self.eviction.frames.policy.begin_reclaim(Reclaimer::Kswapd(pages));
+        Some(at_ns)
+    }
+
+    /// Let kswapd work on its own processor for `ns` from `from_ns` on.
+    fn work_beside(&mut self, from_ns: u64, ns: u64) {
+        let (mut at_ns, end_ns) = (from_ns, from_ns + ns);
+        loop {
+            self.work(at_ns, end_ns - at_ns);
+            let Some(wakes_ns) = self.looks_again(at_ns, end_ns) else { return };
+            at_ns = wakes_ns;
+            self.kswapd.wake();
         }
     }
 
@@ -76,7 +100,7 @@ impl Background<'_> {
                 if self.eviction.frames.policy.passes().is_some() {
                     self.eviction.now_ns = now_ns;
                 }
-                self.batch();
+                self.batch(now_ns);
                 continue;
             }
             let kswapd_ns = self.kswapd.work(left);
@@ -98,8 +122,13 @@ impl Background<'_> {
             return at_ns;
         }
         self.turns(Turns::sleep);
-        while self.kswapd.is_awake() && at_ns < end_ns {
-            at_ns += self.work_to_tick(at_ns, end_ns);
+        loop {
+            while self.kswapd.is_awake() && at_ns < end_ns {
+                at_ns += self.work_to_tick(at_ns, end_ns);
+            }
+            let Some(wakes_ns) = self.looks_again(at_ns, end_ns) else { break };
+            at_ns = wakes_ns;
+            self.kswapd.wake();
         }
         if !self.turns(|turns| turns.wake(Task::Running)) {
             return self.take_turn(end_ns);
@@ -110,12 +139,20 @@ impl Background<'_> {
     /// Let kswapd have its turns on the only processor while the task runs for `ns` from `at_ns`.
     fn work_during_task(&mut self, mut at_ns: u64, mut ns: u64) {
         while ns > 0 {
-            let step = if self.kswapd.is_awake() { ns.min(TICK_NS - at_ns % TICK_NS) } else { ns };
+            let to_event_ns = match (self.kswapd.is_awake(), self.kswapd.short_sleep_ends_ns) {
+                (true, _) => TICK_NS - at_ns % TICK_NS,
+                (false, Some(ends_ns)) => ends_ns.saturating_sub(at_ns),
+                (false, None) => ns,
+            };
+            let step = ns.min(to_event_ns);
             (at_ns, ns) = (at_ns + step, ns - step);
             self.eviction.clock.memory_ns += if self.kswapd.reclaims { step } else { 0 };
             self.turns(|turns| turns.ran(Task::Running, step));
             if self.kswapd.is_awake() && at_ns % TICK_NS == 0 {
                 self.turns(Turns::tick);
+                at_ns = self.take_turn(at_ns);
+            }
+            if self.looks_again(at_ns, at_ns).is_some() && self.kswapd.wake() {
                 at_ns = self.take_turn(at_ns);
             }
         }
@@ -148,20 +185,27 @@ impl Background<'_> {
         self.kswapd.turns.as_mut().map(of).unwrap_or_default()
     }
 
-    /// Free a batch of pages. Above the high watermark, or if no page can be freed, kswapd sleeps.
-    fn batch(&mut self) {
-        let short = |of: &Eviction| of.free() + of.frames.in_use.writing < of.frames.marks.high;
+    /// Whether memory is below the high watermark.
+    fn is_short(&self) -> bool {
+        let frames = &self.eviction.frames;
+        self.eviction.free() + frames.in_use.writing < frames.marks.high
+    }
+
+    /// Free a batch of pages at `now_ns`. Above the high watermark, or if no page can be freed,
+    /// kswapd sleeps.
+    fn batch(&mut self, now_ns: u64) {
         self.kswapd.reclaims = true;
         let pages = self.free_pages();
         self.eviction.frames.policy.begin_reclaim(Reclaimer::KswapdAgain(pages));
         let before_ns = self.eviction.counts.background_ns;
         let checks = self.kswapd.ends_pass(self.eviction.frames.policy.passes());
-        let works = !checks || short(&self.eviction);
+        let works = !checks || self.is_short();
         let freed = if works { self.eviction.reclaim(false) } else { 0 };
         let own_ns = self.kswapd.add_work(self.eviction.counts.background_ns - before_ns);
         self.eviction.counts.background_ns = before_ns + own_ns;
         if freed == 0 && !(works && self.eviction.frames.policy.goes_on()) {
-            self.kswapd.sleep(short(&self.eviction));
+            let in_vain = self.is_short();
+            self.kswapd.sleep(in_vain, now_ns);
         }
     }
 

@@ -2,18 +2,22 @@
 //! works for as long as that takes, while the running task continues.
 //!
 //! Source: Linux mm/vmscan.c, `kswapd` and `balance_pgdat`: it wakes at the low watermark and
-//! reclaims until the high one. If there is only one processor, it takes turns with the running
-//! task ([`Turns`]).
+//! reclaims until the high one. Then it sleeps for HZ / 10, looks at the high watermark again, and
+//! sleeps until it is woken only if memory is still above it (`kswapd_try_to_sleep`). If there is
+//! only one processor, it takes turns with the running task ([`Turns`]).
 //! Deviations: with several processors kswapd has one of them for itself, unless the machine says
 //! that it runs on the app's. On a little core all of its work takes longer by one factor, also
 //! what waits for memory. The core works at full clock, where a governor may choose a lower one.
 
 use super::killer::FreeWhenDue;
-use super::turns::{Task, Turns};
+use super::turns::{Task, Turns, TICK_NS};
 
 /// Number of frame requests that do not wake kswapd after it could free nothing although memory was
 /// below the high watermark.
 const BACKOFF: u32 = 256;
+/// Its short sleep in ticks of the clock: HZ / 10. It ends at the tick after these, because a timer
+/// never fires early (`calc_index`, kernel/time/timer.c).
+const SHORT_SLEEP: u64 = 25;
 
 /// Processor time of kswapd's batches so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +46,8 @@ pub struct Kswapd {
     passes: u64,
     /// Number of further frame requests that do not wake it, after it could free nothing.
     pub backoff: u32,
+    /// The time at which its short sleep ends, while it sleeps that.
+    pub short_sleep_ends_ns: Option<u64>,
     pub free_when_due: FreeWhenDue,
 }
 
@@ -51,7 +57,19 @@ impl Kswapd {
     pub fn new(shares: bool, (speed, power): (f64, f64)) -> Kswapd {
         let (turns, time) = (shares.then(Turns::new), CoreTime::default());
         let free_when_due = FreeWhenDue::default();
-        Kswapd { awake: false, reclaims: false, owed_ns: 0, turns, speed, power, time, passes: 0, backoff: 0, free_when_due }
+        Kswapd {
+            awake: false,
+            reclaims: false,
+            owed_ns: 0,
+            turns,
+            speed,
+            power,
+            time,
+            passes: 0,
+            backoff: 0,
+            short_sleep_ends_ns: None,
+            free_when_due,
+        }
     }
 
     /// Processor time in ns, given that of all tasks with kswapd's as on the app's core: the time
@@ -65,10 +83,11 @@ impl Kswapd {
         self.awake
     }
 
-    /// Whether passing time matters to it. It does not while it sleeps on a processor of its own.
+    /// Whether passing time matters to it. It does not while it sleeps until it is woken on a
+    /// processor of its own.
     #[inline]
     pub fn needs_time(&self) -> bool {
-        self.awake || self.turns.is_some()
+        self.awake || self.turns.is_some() || self.short_sleep_ends_ns.is_some()
     }
 
     /// Whether it is awake and has finished its last batch.
@@ -78,19 +97,26 @@ impl Kswapd {
 
     /// Wake it. Returns whether it gets a processor at once.
     pub fn wake(&mut self) -> bool {
-        self.awake = true;
+        (self.awake, self.short_sleep_ends_ns) = (true, None);
         self.turns.as_mut().is_none_or(|turns| turns.wake(Task::Kswapd))
     }
 
-    /// Put it to sleep. `in_vain`: it could free nothing and memory was below the high watermark.
-    pub fn sleep(&mut self, in_vain: bool) {
+    /// Put it to sleep at `now_ns`. `in_vain`: it could free nothing and memory was below the high
+    /// watermark; then it sleeps until it is woken (`prepare_kswapd_sleep`).
+    pub fn sleep(&mut self, in_vain: bool, now_ns: u64) {
         (self.awake, self.reclaims) = (false, false);
+        self.short_sleep_ends_ns = (!in_vain).then(|| (now_ns / TICK_NS + SHORT_SLEEP + 1) * TICK_NS);
         if let Some(turns) = &mut self.turns {
             turns.sleep();
         }
         if in_vain {
             self.backoff = BACKOFF;
         }
+    }
+
+    /// End its short sleep if that ends until `now_ns`. Returns the time of the end.
+    pub fn end_short_sleep(&mut self, now_ns: u64) -> Option<u64> {
+        self.short_sleep_ends_ns.take_if(|ends_ns| *ends_ns <= now_ns)
     }
 
     /// Whether a frame request that finds memory low wakes it: if it sleeps, unless it could free
@@ -143,10 +169,25 @@ mod tests {
         kswapd.add_work(100);
         assert!(!kswapd.is_due());
         assert_eq!((kswapd.work(60), kswapd.is_due(), kswapd.work(60), kswapd.is_due()), (60, false, 40, true));
-        kswapd.sleep(false);
+        kswapd.sleep(false, 0);
         assert!(!kswapd.is_due() && kswapd.may_wake());
-        kswapd.sleep(true);
+        kswapd.sleep(true, 0);
         assert_eq!((0..=BACKOFF).filter(|_| kswapd.may_wake()).count(), 1);
+    }
+
+    /// It falls asleep 1 ns before the second tick, at 8 ms: 25 whole ticks end at 108 ms.
+    #[test]
+    fn a_short_sleep_lasts_for_a_tenth_of_a_second_at_least() {
+        let mut kswapd = Kswapd::new(false, (1.0, 1.0));
+        kswapd.wake();
+        kswapd.sleep(false, 7_999_999);
+        assert_eq!([107_999_999, 108_000_000, u64::MAX].map(|ns| kswapd.end_short_sleep(ns)), [None, Some(108_000_000), None]);
+        kswapd.sleep(false, 8_000_000);
+        assert_eq!(kswapd.short_sleep_ends_ns, Some(112_000_000));
+        kswapd.wake();
+        assert_eq!(kswapd.end_short_sleep(u64::MAX), None);
+        kswapd.sleep(true, 0);
+        assert_eq!(kswapd.end_short_sleep(u64::MAX), None);
     }
 
     /// A core of a quarter of the speed takes 400 ns for work of 100 ns. Beside 900 ns of other

@@ -7,7 +7,7 @@ use swaplab_swap::{Medium, Step, Work};
 use swaplab_vocab::PAGE_SIZE;
 
 /// The requests of a log: medium, whether it is a write, bytes. A step that continues a request is
-/// added to it.
+/// added to the medium's last one of its kind: a cache may read the next page from NVM in between.
 fn requests(log: &[Step]) -> Vec<(Medium, bool, u64)> {
     let mut requests: Vec<(Medium, bool, u64)> = Vec::new();
     for step in log {
@@ -16,7 +16,8 @@ fn requests(log: &[Step]) -> Vec<(Medium, bool, u64)> {
             Step::Write { medium, bytes, continues, .. } => (medium, true, u64::from(bytes), continues),
             Step::Cpu(_) => continue,
         };
-        match requests.last_mut().filter(|last| continues && (last.0, last.1) == (medium, write)) {
+        let continued = requests.iter_mut().rev().take_while(|_| continues).find(|of| (of.0, of.1) == (medium, write));
+        match continued {
             Some(last) => last.2 += bytes,
             None => requests.push((medium, write, bytes)),
         }

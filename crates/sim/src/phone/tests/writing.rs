@@ -177,6 +177,37 @@ fn takes_turns(mut phone: Machine) {
     check(&phone).unwrap();
 }
 
+/// kswapd has reached the high watermark before 4 ms, or after its turn began at that tick, and
+/// sleeps for 25 whole ticks, until 104 or 108 ms. Page 7 takes the last free frame, which wakes
+/// nobody: memory was above the low watermark. At the end of its sleep kswapd sees memory below the
+/// high watermark and compresses page 2, whether the task runs or pauses meanwhile. After its next
+/// sleep memory is above it, and kswapd sleeps until it is woken.
+#[test]
+fn kswapd_looks_at_the_high_watermark_again_after_a_short_sleep() {
+    for (cores, runs) in [(1, true), (1, false), (2, true), (2, false)] {
+        let mut phone = crowded(cores, KswapdCore::Own);
+        let pass = |phone: &mut Machine, ns: u64| {
+            if runs {
+                phone.clock.work(ns)
+            } else {
+                phone.clock.pause(ns)
+            }
+            phone.catch_up();
+        };
+        let until = |phone: &mut Machine, ns: u64| pass(phone, ns - phone.clock.now());
+        until(&mut phone, 5_000_000);
+        phone.touch(7, Op::Write);
+        assert_eq!((places(&phone).1, phone.free(), phone.kswapd.is_awake()), (vec![0, 1], 0, false), "{cores} {runs}");
+        until(&mut phone, if (cores, runs) == (1, true) { 107_999_999 } else { 103_999_999 });
+        assert_eq!((places(&phone).1, phone.free()), (vec![0, 1], 0), "{cores} {runs}");
+        pass(&mut phone, 8_000_000);
+        assert_eq!((places(&phone).1, phone.free(), phone.kswapd.is_awake()), (vec![0, 1, 2], 1, false), "{cores} {runs}");
+        pass(&mut phone, 1_000_000_000);
+        assert_eq!((places(&phone).1.len(), phone.kswapd.needs_time()), (3, cores == 1), "{cores} {runs}");
+        check(&phone).unwrap();
+    }
+}
+
 /// Of six free frames three are on the processor's list, whose batch is one page. Pages 0 to 2 come
 /// from the list, page 3 from a batch of one and page 4 from one of two. The last free frame is on
 /// the list then, so page 5 finds none in the zone, and page 0 is evicted. Then the list goes back
