@@ -37,6 +37,8 @@ pub struct DirectEvictor {
     /// Whether writers stay held after a round, until [`allow_write`](DirectEvictor::allow_write)
     /// opens their chunk.
     pub keep_holding: bool,
+    /// Whether memory has been held since it was evicted first, also in a program with one thread.
+    pub holds_evicted: bool,
     runs: Vec<PageRange>,
     drops: Vec<Bytes>,
     /// Ranges that are held for this round only. Empty with `keep_holding`.
@@ -59,6 +61,7 @@ impl DirectEvictor {
             me: memory::own_pidfd(),
             protect,
             keep_holding: false,
+            holds_evicted: false,
             runs: Vec::new(),
             drops: Vec::new(),
             stopped: Vec::new(),
@@ -176,7 +179,9 @@ impl DirectEvictor {
             self.close(&window);
             return mapped.map(|()| 0);
         }
-        let held = self.keep_holding && self.open(&window).is_ok();
+        // A program that has only filled memory may begin to write to all of it during one round.
+        let held = self.protect && self.open(&window).is_ok();
+        self.holds_evicted |= held;
         world.gates.set(run.clone(), if held { Gate::Held } else { Gate::Open });
         // The writers waited on the old mapping; they repeat their writes on the new one.
         let _ = self.uffd.wake(window);

@@ -1,7 +1,8 @@
 //! Holds writers to memory that is mapped from the NVM file. They wait during a round of evictions
-//! and, in a program with several threads, also between rounds: the first write to a held chunk
-//! waits until the pager opens the chunk. The kernel makes copies on write without involving the
-//! pager; without held writers they could exceed the budget.
+//! and, in a program with several threads or to memory that was evicted for the first time, also
+//! between rounds: the first write to a held chunk waits until the pager opens the chunk. The kernel
+//! makes copies on write without involving the pager; without held writers they could exceed the
+//! budget.
 
 use crate::evict::DirectEvictor;
 use crate::kernel::PAGE;
@@ -113,9 +114,9 @@ impl DirectEvictor {
         }
     }
 
-    /// Release all held ranges, once the program has a single thread again.
+    /// Release all held ranges, once the program has a single thread again or only reads.
     pub fn release_all_writers(&mut self, world: &mut World) {
-        self.keep_holding = false;
+        (self.keep_holding, self.holds_evicted) = (false, false);
         self.sync_gates(world);
         self.stopped.extend(world.gates.all().filter(|(_, gate)| *gate == Gate::Held).map(|(run, _)| run));
         self.release_writers(Some(world));

@@ -110,6 +110,7 @@ impl PagerThread {
                 self.round(shared);
                 guess = self.seen.dram + self.growth(shared);
             }
+            self.watch_reads(shared);
             let headroom = (self.budget - self.surge).saturating_sub(guess);
             self.watch_idleness(shared, headroom);
             // The pager may sleep for as long as threads need to fill the headroom: 0.05 to 10 ms,
@@ -237,6 +238,19 @@ impl PagerThread {
         grown.min(faulted).max(self.seen.promised)
     }
 
+    /// Release the writers of a program with one thread that reads what was evicted and writes
+    /// little: the kernel does not map the neighbors of a page that is read while they are held.
+    fn watch_reads(&mut self, shared: &Shared) {
+        let (faulted, grown) = (faults().saturating_sub(self.seen.faults), self.anonymous().saturating_sub(self.seen.anonymous));
+        let Evictor::Direct(evictor) = &mut self.evictor else { return };
+        if evictor.keep_holding || !evictor.holds_evicted || faulted < MANY_READS || faulted / 8 < grown {
+            return;
+        }
+        if let Some(mut world) = shared.lock_soon() {
+            evictor.release_all_writers(&mut world);
+        }
+    }
+
     pub fn anonymous(&self) -> usize {
         account::anonymous_pages(&self.statm)
     }
@@ -271,6 +285,9 @@ fn give_up_rights(shared: &Shared) {
 pub fn several_threads(tasks: &rustix::fs::Stat) -> bool {
     tasks.st_nlink > 2 + 2
 }
+
+/// Number of page faults since a round from which on a program counts as one that reads.
+const MANY_READS: usize = 512;
 
 /// Lower bound of the time between two faults of a thread: the kernel has to clear each page.
 const FASTEST_FAULT_NS: u64 = 250;
