@@ -22,6 +22,7 @@ pub mod kernel;
 mod managed_list;
 pub mod medium;
 mod pager;
+mod priority;
 pub mod program;
 pub mod record;
 mod region;

@@ -179,7 +179,9 @@ impl PagerThread {
     fn note(&mut self, world: &mut World, dram: usize) {
         let stats = world.stats;
         add(&stats.rounds, 1);
-        set(&stats.pager_cpu_ns, cpu_time().as_nanos() as usize);
+        let cpu = cpu_time();
+        self.priority.follow(cpu);
+        set(&stats.pager_cpu_ns, cpu.as_nanos() as usize);
         let (memory, flash) = match (&self.evictor, &mut world.backing) {
             (Evictor::Direct(evictor), _) => (rustix::fs::fstat(&evictor.file).map_or(0, |s| s.st_blocks as u64 * 512), 0),
             (_, Backing::Copying(store)) => store.bytes(),

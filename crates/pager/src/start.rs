@@ -10,6 +10,7 @@ use crate::kernel::pagemap::PageMap;
 use crate::kernel::sparse::Sparse;
 use crate::kernel::uffd::{self, Uffd};
 use crate::kernel::{Missing, PAGE, TMPFS};
+use crate::priority::Priority;
 use crate::record::Record;
 use crate::sandbox::Sandbox;
 use crate::shared::Shared;
@@ -160,6 +161,7 @@ fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
     // SAFETY: only reads this thread's identity.
     (config.started)(unsafe { libc::pthread_self() } as usize);
     isolate_thread();
+    let priority = Priority::raise();
     let failed = |what: &'static str| move |e: Errno| Missing::new(what, e.to_string());
     // Number of pages in the store's file.
     let pages = shared.lock().spans.reserved().len();
@@ -225,13 +227,13 @@ fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
         seen,
         surge: budget / 8,
         sleeps: Sleeps::new(),
+        priority,
         scattered: false,
         full: false,
     })
 }
 
-/// Give this thread its own descriptor table, block all signals, and raise its priority above the
-/// program's if permitted.
+/// Give this thread its own descriptor table, and block all signals.
 fn isolate_thread() {
     let device = uffd::inherited().map(|number| number as u32);
     // SAFETY: this thread has opened no descriptor yet, and its code uses none of the program's.
@@ -249,46 +251,6 @@ fn isolate_thread() {
         libc::sigfillset(&mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, std::ptr::null_mut());
     }
-    run_first();
-}
-
-/// The processor time that this thread may take in each period, in ns, if no other deadline task
-/// needs the processor: then it may take what is left over, too (`SCHED_FLAG_RECLAIM`).
-const TIME_NS: u64 = 850_000;
-const PERIOD_NS: u64 = 1_000_000;
-const SCHED_FLAG_RECLAIM: u64 = 2;
-
-/// Give this thread the processor before all ordinary threads, if permitted: as a deadline task, or
-/// else with a real-time priority, or else as an ordinary thread with more weight.
-///
-/// From Linux 6.12 on ordinary threads that share a processor with a thread of real-time priority
-/// may run before it for 50 ms in a second (the fair server), in which the program goes far beyond
-/// its budget. They do not run before a deadline task. Without the privilege that all three need,
-/// the thread keeps its priority.
-fn run_first() {
-    let ordinary = libc::sched_attr {
-        size: size_of::<libc::sched_attr>() as u32,
-        sched_policy: libc::SCHED_OTHER as u32,
-        sched_flags: 0,
-        sched_nice: -15,
-        sched_priority: 0,
-        sched_runtime: 0,
-        sched_deadline: 0,
-        sched_period: 0,
-    };
-    let real_time = libc::sched_attr { sched_policy: libc::SCHED_FIFO as u32, sched_nice: 0, sched_priority: 1, ..ordinary };
-    let deadline = libc::sched_attr {
-        sched_policy: libc::SCHED_DEADLINE as u32,
-        sched_flags: SCHED_FLAG_RECLAIM,
-        sched_nice: 0,
-        sched_runtime: TIME_NS,
-        sched_deadline: PERIOD_NS,
-        sched_period: PERIOD_NS,
-        ..ordinary
-    };
-    // SAFETY: the call only reads the structure, whose size is in it.
-    let set = |wanted: &libc::sched_attr| unsafe { libc::syscall(libc::SYS_sched_setattr, 0, std::ptr::from_ref(wanted), 0) == 0 };
-    let _ = [deadline, real_time, ordinary].iter().any(set);
 }
 
 /// Bind the memory of a mapped NVM file to the NUMA node of `place`, if it names one.

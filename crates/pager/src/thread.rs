@@ -9,6 +9,7 @@ use crate::gate;
 use crate::kernel::pagemap::PageMap;
 use crate::kernel::uffd::{Fault, Uffd};
 use crate::kernel::PAGE;
+use crate::priority::Priority;
 use crate::shared::Shared;
 use crate::sleep::{Sleep, Sleeps};
 use crate::stats::set;
@@ -52,6 +53,7 @@ pub struct PagerThread {
     pub waiting: VecDeque<Fault>,
     pub seen: Seen,
     pub sleeps: Sleeps,
+    pub priority: Priority,
     /// Whether the last round had victims in memory that is mapped from the file.
     pub scattered: bool,
     /// Decaying maximum of the pages by which recent rounds exceeded their trigger.
