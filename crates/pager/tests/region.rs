@@ -89,7 +89,7 @@ fn writes_during_evictions_are_kept() {
                 scope.spawn(move || {
                     let mut written = vec![0; 4 * MIB / 4096];
                     let mut seed = 88_172_645_463_325_252u64;
-                    for _ in 0..50_000 {
+                    for _ in 0..20_000 {
                         seed ^= seed << 13;
                         seed ^= seed >> 7;
                         seed ^= seed << 17;
@@ -103,7 +103,7 @@ fn writes_during_evictions_are_kept() {
             }
         });
         let outs = region.stats().read().iter().find(|(name, _)| *name == "swap_outs").unwrap().1;
-        assert!(outs > 20_000, "{scheme}: {outs} evictions");
+        assert!(outs > 8_000, "{scheme}: {outs} evictions");
     }
 }
 
