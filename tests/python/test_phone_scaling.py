@@ -102,8 +102,8 @@ def delays(row: dict[str, Any]) -> list[float]:
     ]
 
 
-#: kswapd's short sleep lasts for 0.1 s, whatever else is scaled. So what it does in the background is
-#: not exactly the same, and a launch differs by a ten-thousandth.
+#: kswapd's short sleep lasts for 0.1 s, whatever else is scaled. So what it does in the background
+#: is not exactly the same, and a launch differs by a ten-thousandth.
 KSWAPD_WITHIN, LAUNCHES_WITHIN, TRAFFIC_WITHIN = 0.01, 3e-4, 0.005
 
 

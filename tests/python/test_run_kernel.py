@@ -92,7 +92,7 @@ def test_a_busy_pager_runs_before_ordinary_threads(build):
 
 
 def policy_of_pager(pid: int) -> int | None:
-    """Return the scheduling policy of the pager thread of a descendant of `pid`, if there is one."""
+    """Return the scheduling policy of the pager thread of a descendant of `pid`, if any."""
     for task in (task for child in descendants(pid) for task in Path(f"/proc/{child}/task").glob("*")):
         with suppress(OSError):
             if (task / "comm").read_text().strip() == "swaplab-pager":

@@ -1,8 +1,8 @@
 //! Holds writers to memory that is mapped from the NVM file. They wait during a round of evictions
 //! and, in a program with several threads or to memory that was evicted for the first time, also
-//! between rounds: the first write to a held chunk waits until the pager opens the chunk. The kernel
-//! makes copies on write without involving the pager; without held writers they could exceed the
-//! budget.
+//! between rounds: the first write to a held chunk waits until the pager opens the chunk. The
+//! kernel makes copies on write without involving the pager; without held writers they could exceed
+//! the budget.
 
 use crate::evict::DirectEvictor;
 use crate::kernel::PAGE;

@@ -2,14 +2,14 @@
 //! as a deadline task while it is busy.
 //!
 //! From Linux 6.12 on, ordinary threads that share a processor with a busy real-time thread may run
-//! before it for 50 ms in a second (the fair server, kernel/sched/fair.c), in which the program goes
-//! far beyond its budget. They do not run before a deadline task. Many pagers that are hardly busy,
-//! such as those of a family of processes, are slower as deadline tasks.
+//! before it for 50 ms in a second (the fair server, kernel/sched/fair.c), in which the program
+//! goes far beyond its budget. They do not run before a deadline task. Many pagers that are hardly
+//! busy, such as those of a family of processes, are slower as deadline tasks.
 
 use std::time::{Duration, Instant};
 
-/// The processor time that a deadline task may take in each period, in ns, if no other deadline task
-/// needs the processor: then it may take what is left over, too (`SCHED_FLAG_RECLAIM`).
+/// The processor time that a deadline task may take in each period, in ns. What other deadline
+/// tasks leave over it may take, too (`SCHED_FLAG_RECLAIM`).
 const TIME_NS: u64 = 850_000;
 const PERIOD_NS: u64 = 1_000_000;
 const SCHED_FLAG_RECLAIM: u64 = 2;
@@ -54,8 +54,8 @@ impl Priority {
     }
 }
 
-/// Whether a thread that worked for `work` of the time `passed` should be a deadline task: from half
-/// of the time on, and then until it works for less than a quarter.
+/// Whether a thread that worked for `work` of the time `passed` should be a deadline task: from
+/// half of the time on, and then until it works for less than a quarter.
 fn should_be_deadline(is_deadline: bool, work: Duration, passed: Duration) -> bool {
     work * if is_deadline { 4 } else { 2 } >= passed
 }

@@ -72,7 +72,7 @@ impl PagerThread {
             let (kept_free, unmanaged, slack) = (self.kept_free(), self.seen.unmanaged.all, self.budget / 64);
             // Evicted memory may hold so many pages that no census sees at once. Less would be
             // within what arrives between the census and the kernel's count.
-            let misses = |dram: usize| account::anonymous_pages(&self.statm) > dram + unmanaged + slack;
+            let misses = |dram: usize| account::anonymous_pages(&self.process.statm) > dram + unmanaged + slack;
             let taken = self.census.take(&mut world, all, kept_free, misses, &mut self.victims);
             // After an error, the mapping has changed during the scan: the next round retries.
             let Ok(dram) = taken else { return };

@@ -20,7 +20,7 @@ use crate::spawn::{self, Answer, Thread};
 use crate::stats::{set, Stats};
 use crate::store::{DirectFile, Media, NvmFile, Store};
 use crate::tether::Tethers;
-use crate::thread::{Evictor, PagerThread, Seen};
+use crate::thread::{Evictor, PagerThread, ProcessFiles, Seen};
 use crate::world::{self, Backing, Homes, World};
 use crate::{account, Pager, CHUNK, PAGES};
 use rustix::fd::OwnedFd;
@@ -217,8 +217,7 @@ fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
         evictor,
         census,
         elsewhere,
-        statm,
-        tasks,
+        process: ProcessFiles { statm, tasks },
         tethers,
         budget,
         frames,

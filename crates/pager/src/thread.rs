@@ -40,9 +40,7 @@ pub struct PagerThread {
     pub census: Census,
     /// For scans of unmanaged memory.
     pub elsewhere: PageMap,
-    pub statm: OwnedFd,
-    /// The directory `/proc/self/task`.
-    pub tasks: OwnedFd,
+    pub process: ProcessFiles,
     pub tethers: Tethers,
     /// The budget, and the frames that the policy may fill, both in pages. The difference is the
     /// reserve: room for pages that arrive while the pager sleeps.
@@ -61,6 +59,13 @@ pub struct PagerThread {
     /// Whether the store had no room for a victim of this round (before its evictions: of the last
     /// round).
     pub full: bool,
+}
+
+/// Open files of the process in `/proc/self`.
+pub struct ProcessFiles {
+    pub statm: OwnedFd,
+    /// The directory `task`.
+    pub tasks: OwnedFd,
 }
 
 /// Results of the last census, from which `growth` estimates cheaply whether the next census is
@@ -254,13 +259,13 @@ impl PagerThread {
     }
 
     pub fn anonymous(&self) -> usize {
-        account::anonymous_pages(&self.statm)
+        account::anonymous_pages(&self.process.statm)
     }
 
     /// Hold writers between rounds, too, while the program has several threads or is guarded.
     fn watch_threads(&mut self, world: &mut World) {
         let Evictor::Direct(evictor) = &mut self.evictor else { return };
-        let several = || rustix::fs::fstat(&self.tasks).is_ok_and(|tasks| several_threads(&tasks));
+        let several = || rustix::fs::fstat(&self.process.tasks).is_ok_and(|tasks| several_threads(&tasks));
         match (evictor.protect && (self.sleeps.idle.is_guarded || several()), evictor.keep_holding) {
             (true, false) => {
                 evictor.keep_holding = true;

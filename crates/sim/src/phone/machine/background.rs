@@ -61,9 +61,9 @@ impl Background<'_> {
         }
     }
 
-    /// If kswapd's short sleep ends until `to_ns`, at `from_ns` at the earliest, and memory is below
-    /// the high watermark, begin to reclaim again. Returns the time at which it wakes up, if it
-    /// does.
+    /// If kswapd's short sleep ends until `to_ns`, at `from_ns` at the earliest, and memory is
+    /// below the high watermark, begin to reclaim again. Returns the time at which it wakes up, if
+    /// it does.
     fn looks_again(&mut self, from_ns: u64, to_ns: u64) -> Option<u64> {
         let at_ns = self.kswapd.end_short_sleep(to_ns)?.max(from_ns);
         if !self.is_short() {
