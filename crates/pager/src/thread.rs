@@ -235,8 +235,7 @@ impl PagerThread {
     pub fn growth(&self, shared: &Shared) -> usize {
         let faults = faults();
         set(&shared.stats().faults, faults);
-        let faulted = faults.saturating_sub(self.seen.faults);
-        let grown = self.anonymous().saturating_sub(self.seen.anonymous);
+        let (faulted, grown) = self.since_census(faults);
         // If other anonymous memory shrinks while managed memory grows, the kernel's count does not
         // show the growth. So a large number of faults alone makes a census due.
         if faulted > 8 * (self.budget - self.frames) {
@@ -245,15 +244,23 @@ impl PagerThread {
         grown.min(faulted).max(self.seen.promised)
     }
 
+    /// Page faults since the last census, of `faults` in all, and the growth of the kernel's count
+    /// of anonymous memory in pages.
+    fn since_census(&self, faults: usize) -> (usize, usize) {
+        (faults.saturating_sub(self.seen.faults), self.anonymous().saturating_sub(self.seen.anonymous))
+    }
+
     /// Release the writers of a program with one thread that reads what was evicted and writes
     /// little: the kernel does not map the neighbors of a page that is read while they are held.
     fn watch_reads(&mut self, shared: &Shared) {
-        let (faulted, grown) = (faults().saturating_sub(self.seen.faults), self.anonymous().saturating_sub(self.seen.anonymous));
-        let Evictor::Direct(evictor) = &mut self.evictor else { return };
-        if evictor.keep_holding || !evictor.holds_evicted || faulted < MANY_READS || faulted / 8 < grown {
+        if !matches!(&self.evictor, Evictor::Direct(evictor) if evictor.holds_evicted && !evictor.keep_holding) {
             return;
         }
-        if let Some(mut world) = shared.lock_soon() {
+        let (faulted, grown) = self.since_census(faults());
+        if faulted < MANY_READS || faulted / 8 < grown {
+            return;
+        }
+        if let (Evictor::Direct(evictor), Some(mut world)) = (&mut self.evictor, shared.lock_soon()) {
             evictor.release_all_writers(&mut world);
         }
     }

@@ -24,13 +24,18 @@ pub struct Background<'a> {
 impl Background<'_> {
     /// Wake kswapd, which sleeps, because memory is low.
     pub fn wake(&mut self) {
-        let pages = self.free_pages();
-        self.eviction.frames.policy.begin_reclaim(Reclaimer::Kswapd(pages));
-        match (self.kswapd.wake(), self.kswapd.turns.is_some()) {
+        match (self.begin(), self.kswapd.turns.is_some()) {
             (true, true) => drop(self.take_turn(self.eviction.clock.now())),
             (true, false) => drop(self.work(self.eviction.now_ns, 0)),
             (false, _) => {}
         }
+    }
+
+    /// Begin to reclaim. Returns whether kswapd gets a processor at once.
+    fn begin(&mut self) -> bool {
+        let pages = self.free_pages();
+        self.eviction.frames.policy.begin_reclaim(Reclaimer::Kswapd(pages));
+        self.kswapd.wake()
     }
 
     fn free_pages(&self) -> FreePages {
@@ -61,17 +66,11 @@ impl Background<'_> {
         }
     }
 
-    /// If kswapd's short sleep ends until `to_ns`, at `from_ns` at the earliest, and memory is
-    /// below the high watermark, begin to reclaim again. Returns the time at which it wakes up, if
-    /// it does.
-    fn looks_again(&mut self, from_ns: u64, to_ns: u64) -> Option<u64> {
+    /// The time at which kswapd's short sleep ends because memory is below the high watermark, if
+    /// that is until `to_ns`, and `from_ns` at the earliest.
+    fn wakes_again(&mut self, from_ns: u64, to_ns: u64) -> Option<u64> {
         let at_ns = self.kswapd.end_short_sleep(to_ns)?.max(from_ns);
-        if !self.is_short() {
-            return None;
-        }
-        let pages = self.free_pages();
-        self.eviction.frames.policy.begin_reclaim(Reclaimer::Kswapd(pages));
-        Some(at_ns)
+        self.is_short().then_some(at_ns)
     }
 
     /// Let kswapd work on its own processor for `ns` from `from_ns` on.
@@ -79,9 +78,9 @@ impl Background<'_> {
         let (mut at_ns, end_ns) = (from_ns, from_ns + ns);
         loop {
             self.work(at_ns, end_ns - at_ns);
-            let Some(wakes_ns) = self.looks_again(at_ns, end_ns) else { return };
+            let Some(wakes_ns) = self.wakes_again(at_ns, end_ns) else { return };
             at_ns = wakes_ns;
-            self.kswapd.wake();
+            self.begin();
         }
     }
 
@@ -126,9 +125,9 @@ impl Background<'_> {
             while self.kswapd.is_awake() && at_ns < end_ns {
                 at_ns += self.work_to_tick(at_ns, end_ns);
             }
-            let Some(wakes_ns) = self.looks_again(at_ns, end_ns) else { break };
+            let Some(wakes_ns) = self.wakes_again(at_ns, end_ns) else { break };
             at_ns = wakes_ns;
-            self.kswapd.wake();
+            self.begin();
         }
         if !self.turns(|turns| turns.wake(Task::Running)) {
             return self.take_turn(end_ns);
@@ -152,7 +151,7 @@ impl Background<'_> {
                 self.turns(Turns::tick);
                 at_ns = self.take_turn(at_ns);
             }
-            if self.looks_again(at_ns, at_ns).is_some() && self.kswapd.wake() {
+            if self.wakes_again(at_ns, at_ns).is_some() && self.begin() {
                 at_ns = self.take_turn(at_ns);
             }
         }
