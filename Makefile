@@ -63,13 +63,15 @@ papers: .venv/tools
 	$(BIN)/python -m pytest -q -n 2 -m papers
 
 # Write the tables of papers/ again, except those of the world vm
-# (`swaplab papers check NAME --vm --write`): about half an hour of processor time. The tables name
-# the commit from which they are written; SWAPLAB_DATA names the folder of recordings.
+# (`swaplab papers check NAME --vm --write`), and then README's: about half an hour of processor
+# time. The tables name the commit from which they are written; SWAPLAB_DATA names the folder of
+# recordings.
 PAPERS := dr-swap nvm-swap-cache spo-clock swapbench a2s later-designs
 tables: .venv/tools
 	for paper in $(PAPERS); do $(BIN)/swaplab papers check $$paper --write >/dev/null || exit 1; done
 	for paper in $(filter-out spo-clock later-designs,$(PAPERS)) android-15; do $(BIN)/swaplab papers sensitivity $$paper --write >/dev/null || exit 1; done
 	$(BIN)/swaplab papers ablation --write >/dev/null
+	SWAPLAB_WRITE_PAGES=1 $(BIN)/python -m pytest -q -m docs -k README
 
 # Guests of the world vm: examples/vm.toml, equal documents beside a loaded host, every key, every
 # way to go wrong: four minutes of two cores.

@@ -3,7 +3,8 @@ blocks in order.
 
 `bash` blocks run with -eu; `python` blocks of a page share a namespace; a `toml` block whose first
 line is `# file: NAME` is written there. `text` is the output of the `bash` block directly above it;
-`rust` is an included source; any other kind of block is an error.
+`rust` is an included source; any other kind of block is an error. With SWAPLAB_WRITE_PAGES=1 a
+`text` block that is no longer what comes out is written anew (`make tables`).
 """
 
 from __future__ import annotations
@@ -41,6 +42,9 @@ def test_the_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest
     for block in BLOCK.finditer(text):
         kind, code = block.groups()
         if kind == "text" and block.start() == end + 1 and said:
+            if os.environ.get("SWAPLAB_WRITE_PAGES") == "1" and not said.startswith(code):
+                page.write_text(page.read_text().replace(code, "".join(said.splitlines(keepends=True)[: code.count("\n")])))
+                said = code
             assert said.startswith(code), f"{page.name} shows\n{code}\nand what came out is\n{said}"
         said, end = "", block.end()
         if kind == "toml" and (name := re.match(r"# file: (\S+)\n", code)):
