@@ -87,3 +87,35 @@ pub fn pftrace(tracks: &[Track]) -> Vec<u8> {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prost::Message;
+
+    #[derive(Clone, PartialEq, Message)]
+    struct File {
+        #[prost(message, repeated, tag = "1")]
+        packets: Vec<TracePacket>,
+    }
+
+    /// At time 5, `a` ends before `b` begins; of two slices that begin then, the longer one begins
+    /// first; a slice without length begins before it ends.
+    #[test]
+    fn slices_that_meet_are_in_the_order_of_a_viewer() {
+        let slice = |start, length, name: &str| (start, length, name.to_string(), "c".to_string());
+        let slices = vec![slice(2, 3, "a"), slice(5, 1, "c"), slice(5, 4, "b"), slice(20, 0, "d")];
+        let group = Track { name: "group".into(), under: None, content: Content::Group };
+        let row = Track { name: "row".into(), under: Some(0), content: Content::Slices(slices) };
+        let file = File::decode(&pftrace(&[group, row])[..]).unwrap();
+        let described: Vec<_> = file.packets.iter().filter_map(|p| p.track_descriptor.as_ref()).map(|t| (t.uuid, t.parent_uuid)).collect();
+        assert_eq!(described, [(Some(1), None), (Some(2), Some(1))]);
+        let events: Vec<_> = file
+            .packets
+            .iter()
+            .filter_map(|p| Some((p.timestamp?, p.track_event.as_ref()?.name.clone().unwrap_or_default())))
+            .map(|(time, name)| format!("{time}{name}"))
+            .collect();
+        assert_eq!(events, ["2a", "5", "5b", "5c", "6", "9", "20d", "20"]);
+    }
+}

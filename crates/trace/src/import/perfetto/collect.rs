@@ -233,6 +233,23 @@ fn lmkd(text: &str) -> Option<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::perfetto::{FtraceEventBundle, RssStat};
+
+    /// Of the samples at 0, 60, 99 and 100 ms the first interval keeps its last, under the time of
+    /// its first, and the other interval its only one. Sizes are in bytes, samples in KiB.
+    #[test]
+    fn the_last_sample_of_each_interval_stays_in_kib() {
+        let mut collected = Collected::default();
+        let resident = |ms: u64, bytes: i64| FtraceEvent {
+            timestamp: Some(ms * 1_000_000),
+            pid: Some(7),
+            event: Some(Ftrace::RssStat(RssStat { member: Some(1), size: Some(bytes), curr: Some(1), mm_id: None })),
+        };
+        let event = vec![resident(0, 4096), resident(60, 8192), resident(99, 12_288), resident(100, 16_384)];
+        collected.packet(TracePacket { ftrace_events: Some(FtraceEventBundle { event, lost_events: None }), ..TracePacket::default() });
+        let sample = |ms: u64, kib| Event { at_ns: ms * 1_000_000, pid: Some(7), kind: EventKind::Sample(Counter::Anon, kib) };
+        assert_eq!(collected.finish().0, [sample(0, 12), sample(100, 16)]);
+    }
 
     #[test]
     fn lmkd_names_its_victim() {

@@ -172,3 +172,43 @@ fn write(name: &str, collected: Collected, builder: &mut TraceBuilder) -> Result
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::perfetto::{Process, ProcessTree};
+
+    /// A packet of `command.len() + 10` bytes, its head of two or three bytes included.
+    fn named(pid: i32, command: &str) -> Vec<u8> {
+        let process = Process { pid: Some(pid), cmdline: vec![command.into()] };
+        let packet = TracePacket { process_tree: Some(ProcessTree { processes: vec![process] }), ..TracePacket::default() };
+        let mut bytes = vec![PACKET];
+        packet.encode_length_delimited(&mut bytes).unwrap();
+        bytes
+    }
+
+    fn error(content: &[u8]) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.pftrace");
+        std::fs::write(&path, content).unwrap();
+        let import = super::super::import(&path, &folder.path().join("t.slt"), crate::Codec::Zstd, &Default::default(), &mut |_, _| true);
+        import.unwrap_err().to_string().rsplit_once('/').unwrap().1.to_string()
+    }
+
+    #[test]
+    fn an_error_names_the_byte_and_the_packet() {
+        let (short, long) = (named(7, "mail"), named(8, &"m".repeat(300)));
+        let good = [&short[..], &long].concat();
+        let after = good.len();
+        let cases = [
+            (vec![0x22], format!("t.pftrace: byte {after}: 0x22")),
+            (vec![PACKET], format!("t.pftrace: byte {}: the end of the file", after + 1)),
+            (vec![PACKET, 0x80, 0x80], format!("t.pftrace: byte {}: the end of the file", after + 3)),
+            (vec![PACKET, 9, 0], format!("t.pftrace: byte {}: packet 2: the file ends inside it", after + 2)),
+        ];
+        for (end, said) in cases {
+            let error = error(&[&good[..], &end].concat());
+            assert_eq!(error, format!("{said}; expected a packet of Perfetto's trace format"));
+        }
+    }
+}
