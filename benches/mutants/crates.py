@@ -12,6 +12,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+from benches.mutants import paged_programs
 from benches.mutants.copied_tree import ROOT, update_copy
 from benches.mutants.store import Mutant
 
@@ -71,6 +72,10 @@ def outcomes(crate: str, drawn: list[Mutant], crate_mutants: list[Mutant], timeo
         file = results / "outcomes.json"
         if done.returncode not in (0, 2, 3) or not file.exists():
             raise SystemExit(f"cargo mutants ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-        rows = json.loads(file.read_text())["outcomes"]
-    tried = {row["scenario"]["Mutant"]["name"]: OUTCOMES[row["summary"]] for row in rows if isinstance(row["scenario"], dict)}
+        rows = [row for row in json.loads(file.read_text())["outcomes"] if isinstance(row["scenario"], dict)]
+        tried = {row["scenario"]["Mutant"]["name"]: OUTCOMES[row["summary"]] for row in rows}
+        print(crate, Counter(tried.values()), flush=True)
+        if crate == "pager":
+            diffs = {row["scenario"]["Mutant"]["name"]: results / row["diff_path"] for row in rows}
+            tried |= paged_programs.outcomes(COPY, BUILT, {name: diffs[name] for name, outcome in tried.items() if outcome == "missed"})
     return {by_name[name]: outcome for name, outcome in tried.items()}

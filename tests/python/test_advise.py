@@ -46,6 +46,8 @@ def test_a_list_in_swaplabs_format_needs_no_column_names_and_is_sorted(tmp_path:
     # A time in front that is negative counts as none. A part that is empty names no column.
     found = converted(tmp_path, "when,package,fg_s\n1,a,0.5\n2,b,-3\n3,c,\n", "time=when,,app=package")
     assert [line.rpartition(",")[2] for line in found.splitlines()[1:]] == ["0.500", "0.000", "300.000"]
+    # An app's name may be a number, with its zeros.
+    assert [line.split(",")[2] for line in converted(tmp_path, "t_s,app\n1,007\n2,7\n", "").splitlines()[1:]] == ["007", "7"]
 
 
 @pytest.mark.parametrize(

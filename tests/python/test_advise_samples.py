@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from command import here
-from swaplab.analysis.memory_samples import advise
+from swaplab.analysis.memory_samples import Moment, advise
 from swaplab.core import memory_samples
 
 #: A phone of 8 GiB with 4 GiB of swap, in kB.
@@ -56,6 +56,8 @@ def test_a_phone_whose_tasks_wait_is_tight_and_every_figure_is_that_of_the_sampl
     assert "kswapd scanned 1,800 pages" in said and "4,000 pages were written to swap" in said and "1 kill recorded" in said
     assert "4,096 MiB, 57 % of MemTotal; at most 2,048 MiB of it was used (50 %)" in found.zram
     assert "only 7.15 % of it counted as free" in found.zram and "try a larger area" in found.zram
+    sizes = {"free_mib": 100_000 / 1024, "available_mib": 734_003 / 1024, "swap_used_mib": 2048}
+    assert found.moments[2] == Moment(number=3, at_s=14, **sizes)
 
 
 def test_a_phone_of_which_everything_is_known_and_nobody_waits_is_not_tight(tmp_path: Path) -> None:
@@ -128,8 +130,9 @@ Total RAM: 7,817,024K (status {state})
 
 
 def test_a_table_has_the_kernels_names_and_is_refused_with_its_place(tmp_path: Path) -> None:
-    head = "when,MemTotal,MemAvailable,SwapTotal,SwapFree,psi_some_total,note\n"
-    table = f"{head}0,{TOTAL},500000,{SWAP},{SWAP},0,a\n2,{TOTAL},400000,{SWAP},{SWAP},200000,b\n"
+    # Cells may be empty, and columns may be unknown.
+    head = "note,when,MemTotal,MemAvailable,SwapTotal,SwapFree,psi_some_total\n"
+    table = f"{head}a,0,{TOTAL},500000,{SWAP},{SWAP},0\n,2,{TOTAL},400000,{SWAP},{SWAP},200000\n"
     done = here("advise", written(tmp_path / "table.csv", table), "--columns", "time=when")
     assert done.code == 0, done.err
     assert "Memory was tight: tasks waited for memory for 100 ms a second at most" in done.out

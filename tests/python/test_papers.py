@@ -280,11 +280,15 @@ def test_an_ablation_is_the_mean_over_users() -> None:
     assert (a.delay_ms, a.kills, a.swap_in_mb, b.delay_ms) == (300.0, 3.0, 20.0, 500.0)
     assert (a.io_percent, b.io_percent) == (pytest.approx(100 * 400 / 600), pytest.approx(80.0))
     assert "| as shipped | 300 / 500 | 67 / 80 | 3.0 / 3.0 | 20 / 20 | 0 / 0 | 0 / 0 | 1.67 |" in ablation.markdown(found)
+    heads, marks = ablation.markdown(found).splitlines()[4:6]
+    assert heads.count("|") == marks.count("|") == 9 and set(marks) == {"|", "-"}
 
 
 def test_figures_of_users_are_worked_by_hand() -> None:
     users = [_user(100, 100, 2.0, 10), _user(300, 100, 4.0, 30)]
     assert papers_users.processor_ms(users, "A2S") == pytest.approx(100.0)
+    # A class that a row has not counts as no launch.
+    assert papers_users.mean(users, "A2S", "launches.ux.unheard_of") == 0.0
     # (200 + 600) + 200 over (100 + 300) + 200; drawn twice, one user's own ratio is 300 / 200 or
     # 700 / 400.
     value, sure = papers_users.over(users, papers_users.times("A2S", "no swap", "launches.delay_ms.mean"))

@@ -120,6 +120,14 @@ def test_a_percentage_limits_cold_starts_too() -> None:
     run = launched({"no swap": (105.0, 38), "zram 512MiB": (100.0, 29)})
     found = plan(run, Target(percent=10))
     assert found.answer is not None and found.answer.design == "zram 512MiB" and "31.9 cold starts" in answer(found)
+    # A target in seconds limits the delay alone.
+    assert answer(plan(run, Target(seconds=0.105))).startswith("Cheapest for a mean launch delay of at most 105 ms: no swap")
+
+
+def test_a_run_without_times_cannot_be_planned() -> None:
+    run = d.document([d.kernel_row("zram", 1.0, launches=None)])
+    with pytest.raises(BadInput, match="rows without launch delays or stall times"):
+        plan(run, Target(percent=10))
 
 
 def test_warnings_of_the_run_and_of_a_fit_are_repeated() -> None:

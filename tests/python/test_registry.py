@@ -22,6 +22,11 @@ def test_a_text_has_a_key_and_parameters(text: str, key: str, given: dict[str, s
     assert registry.parts_of(text) == (key, given)
 
 
+def test_values_are_written_as_a_text_has_them():
+    spec = {"key": "x", "share": 0.5, "size": 2.0, "on": True, "list": [1.0, False], "text": "a,b", "name": "ab"}
+    assert registry.text_of(spec) == 'x:share=0.5,size=2,on=on,list=[1;off],text="a,b",name=ab'
+
+
 def test_reserved_bytes_are_sizes_or_shares_of_dram():
     of = registry.area_bytes
     assert of("nvm-direct:size=64MiB", 0) == {"nvm": 64 << 20}

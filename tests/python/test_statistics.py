@@ -54,6 +54,8 @@ def test_differences_by_hand() -> None:
     # The difference of independent figures with half-widths 3 and 4 has half-width 5.
     found = stats.unpaired_difference(10, Interval(7, 13), 20, Interval(16, 24))
     assert found == Interval(5, 15)
+    # The far end of one and the near end of the other, 3 and 4 away, are 5 together, on both sides.
+    assert stats.unpaired_difference(4, Interval(1, 8), 3, Interval(0, 7)) == Interval(-6, 4)
     assert stats.unpaired_difference(10, None, 20, Interval(16, 24)) is None
     welch = stats.welch_difference([1.0, 2, 3], [11.0, 12, 13])
     # Equal variances of 1 with n = 3 each: standard error sqrt(2 / 3), 4 degrees of freedom.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import documents as d
 from hypothesis import given
 from hypothesis import strategies as st
-from swaplab.analysis.outcomes import figure, judge
+from swaplab.analysis.outcomes import BY_PATH, figure, judge
 from swaplab.analysis.verdict import Candidate, is_separated, number, percent, plural, verdict
 from swaplab.core import statistics as stats
 from swaplab.core.model import Time
@@ -39,6 +39,7 @@ def test_no_winner_without_evidence() -> None:
     )
     assert verdict_of(Candidate("x", 1), Candidate("y", 2), exact=True)[0] == "x"
     assert "the same" in verdict_of(Candidate("x", 1), Candidate("y", 1), exact=True)[1]
+    assert not is_separated(Candidate("y", 2), Candidate("x", 1), exact=True)
     assert verdict_of(Candidate("bound", 0.5, bound=True), Candidate("x", 1), Candidate("y", 2), exact=True)[0] == "x"
 
 
@@ -84,6 +85,10 @@ def test_a_replay_waits_for_its_operations_and_their_processor_time() -> None:
     assert figure(d.phone_row("a", [1.0]), "time.stall_ns") is None
 
 
+def test_a_column_has_words_and_unit() -> None:
+    assert [BY_PATH[path].title for path in ("launches.delay_ms.mean", "launches.kills")] == ["Mean launch delay, ms", "Kills"]
+
+
 def test_kinds_are_not_ranked_with_each_other() -> None:
     rows = [d.kernel_row("a", 50), d.kernel_row("b", 30), d.kernel_row("c", 10, kind="emulated")]
     found = judge(rows)
@@ -102,6 +107,8 @@ def test_a_winner_is_always_below_every_other_interval(values: list[float], half
 def test_numbers_are_never_in_exponents() -> None:
     shown = [number(value) for value in (12_350.0, 0, 1234.5678, 0.000123456, 1e9, -5)]
     assert shown == ["12,350", "0", "1,235", "0.0001235", "1,000,000,000", "-5"]
+    # A number that is rounded up to the next power of ten has a decimal less.
+    assert [number(value) for value in (9.996, 9.9996, 0.09996)] == ["9.996", "10", "0.09996"]
     assert (plural(1, "kill"), plural(2, "kill"), plural(0.5, "kill")) == ("1 kill", "2 kills", "0.5 kills")
     assert (percent(0.877), percent(1.02), percent(1.0002)) == ("12.3 % less", "2.0 % more", "the same")
 

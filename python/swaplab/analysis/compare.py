@@ -187,7 +187,9 @@ def conclusion(comparison: Comparison) -> Verdict:
         winners.append(mean.run if mean.mean_ratio < 1 else comparison.baseline)
         share = f"separated in {mean.separated} of {mean.rows} rows"
         clauses.append(f"{mean.run} has {percent(mean.mean_ratio)} {words} than {comparison.baseline} ({share})")
-    text = "; ".join(clauses)
-    return Verdict(
-        winners[0] if len(winners) == 1 else None, f"{text[0].upper()}{text[1:]}." if text else "No verdict: no ratio can be formed."
-    )
+    text = "; ".join(clauses) + "."
+    if not clauses:
+        text = "No verdict: no ratio can be formed."
+    elif text.startswith("no difference"):
+        text = f"N{text[1:]}"
+    return Verdict(winners[0] if len(winners) == 1 else None, text)

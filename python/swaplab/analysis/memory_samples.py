@@ -176,7 +176,8 @@ def _zram(of: Sequence[Sample]) -> str:
     pool, content = max(pools, default=(0, 0), key=lambda pair: pair[1])
     if pool and content:
         lines.append(f"at that time {_mib(pool)} of memory held {_mib(content)}, a ratio of {content / pool:.1f}")
-    lowest, percentage = min(_free_share(values) for values in areas), _default("swap_free_low_percentage")
+    lowest = min(_free_share(values) for values in areas if values["SwapTotal"])
+    percentage = _default("swap_free_low_percentage")
     rule = f"lmkd calls swap low below {number(percentage)} %"
     if lowest >= percentage:
         lines.append(f"at every sample {number(lowest, 3)} % of it or more counted as free, and {rule}: a larger area is not needed here")
@@ -192,7 +193,7 @@ def _free_share(values: dict[str, int]) -> float:
     free, ratio = values["SwapFree"], _default("swap_compression_ratio")
     if ratio and "MemFree" in values and "Inactive(file)" in values:
         free = min(free, round((values["MemFree"] + values["Inactive(file)"]) * ratio))
-    return 100 * free / values["SwapTotal"] if values["SwapTotal"] else 100.0
+    return 100 * free / values["SwapTotal"]
 
 
 def _undecided(samples: Samples, source: Path, was_tight: bool | None) -> list[str]:

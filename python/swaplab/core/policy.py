@@ -63,8 +63,8 @@ class Policy(Protocol):
 
 METHODS = ("referenced", "reclaim", "forget")
 
-#: Values of a parameter that is true or false.
-SWITCH = {"on": True, "true": True, "yes": True, "1": True, "off": False, "false": False, "no": False, "0": False}
+#: Values of a parameter that is true or false, as for policies of the core.
+SWITCH = {"on": True, "true": True, "off": False, "false": False}
 
 
 class Unfit(Exception):
@@ -127,7 +127,7 @@ def build(policy: type, setup: dict[str, Any], values: list[tuple[str, str]]) ->
     for name, text in values:
         kind = type(defaults[name])
         try:
-            given[name] = SWITCH[text.lower()] if kind is bool else text if kind is type(None) else kind(text)
+            given[name] = SWITCH[text] if kind is bool else text if kind is type(None) else kind(text)
         except (ValueError, KeyError):
             raise Unfit(f"{name}={text}", "on or off" if kind is bool else f"a value such as {defaults[name]!r}") from None
     return policy(Setup(**setup), **given)
