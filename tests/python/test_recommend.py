@@ -8,6 +8,7 @@ import documents as d
 import pytest
 from swaplab import BadInput, report
 from swaplab.analysis.recommend import effect, recommend
+from swaplab.analysis.recommend.options import options
 from swaplab.analysis.recommend.settings import Settings, place_of, settings_of
 from swaplab.core.model import Background, Document, Experiment, Input, KernelSettings, Machine
 
@@ -70,6 +71,12 @@ def test_the_kernels_policy_is_a_condition_and_a_scheme_is_not() -> None:
     assert of().conditions == of(swap="zswap").conditions != of("fifo").conditions
     # Without a scheme, the killer's settings are still read.
     assert "ro.lmk.thrashing_limit" in of(swap=None).values and "swap" not in of(swap=None).values
+
+
+def test_a_varied_setting_is_that_of_the_rows_point() -> None:
+    rows = [d.phone_row("zram", BASE, swap="zram", half=1.0, point={"machine.kernel.swappiness": value}) for value in (60, 140)]
+    values = {option.name: option.settings["vm.swappiness"] for option in options([d.document(rows)])}
+    assert values == {"zram (machine.kernel.swappiness = 60)": "60", "zram (machine.kernel.swappiness = 140)": "140"}
 
 
 def test_only_separated_improvements_are_recommended() -> None:

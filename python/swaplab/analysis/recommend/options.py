@@ -57,17 +57,11 @@ def _run_options(document: Document, each_draw: bool) -> Iterator[Option]:
             continue
         point = json.dumps(row.point, sort_keys=True)
         if point not in at_point:
-            at_point[point] = _experiment_of_row(document.experiment, row)
+            at_point[point] = experiments.at(document.experiment, row.point, "recommend")
         placed = settings_of(row, at_point[point])
         where = ", ".join(f"{key} = {value}" for key, value in row.point.items()) or (size_label(row) if row.replay is not None else "")
         name = f"{row.design} ({where})" if where else row.design
         yield Option(name, row.kind, placed.values, placed.owner, placed.other_parameters, placed.conditions, units)
-
-
-def _experiment_of_row(experiment: Experiment, row: Row) -> Experiment:
-    if not row.point:
-        return experiment
-    return experiments.at(experiment, row.point, "recommend")
 
 
 def _joined(tried: Iterable[Option]) -> Iterator[Option]:
