@@ -106,6 +106,9 @@ fn pgcsv_takes_classes_from_the_page_table_then_from_maps() {
     assert_eq!(meta.files, ["", "/lib/a,b.so", "/dev/shm/x"]);
     let table = Trace::open(&folder.slt()).unwrap().page_table().unwrap().clone();
     assert_eq!(table.classes, [Class::File, Class::Shared, Class::File, Class::Anonymous, Class::Anonymous]);
+    let pages = folder.file("p.csv", b"vpn,class,fileid,pgoff\n20,F,1048576,3\n");
+    let error = folder.import("prog_k64.csv", text, &Options { pages: Some(pages), ..Options::default() }).unwrap_err().to_string();
+    assert!(error.ends_with("p.csv: line 2: '20,F,1048576,3'; expected a file number third"), "{error}");
 }
 
 #[test]

@@ -94,6 +94,13 @@ fn descriptor_mode_reclaims_an_entry_of_a_full_region() {
     m.access(2, Op::Read);
     assert_eq!((m.out.as_slice(), m.free), ([1].as_slice(), 2));
     m.policy.as_dyn().check(&m.pages).unwrap();
+    // Eight frames leave room for two pages a region: the third read gives up the oldest.
+    let mut m = Machine::new("spo-clock:mode=descriptor", &[Class::Anonymous; 3], 8);
+    m.access(0, Op::Read);
+    m.access(1, Op::Read);
+    assert_eq!((m.out.as_slice(), m.free), ([].as_slice(), 6));
+    m.access(2, Op::Read);
+    assert_eq!((m.out.as_slice(), m.free), ([0].as_slice(), 6));
 }
 
 #[test]
