@@ -67,6 +67,7 @@ def test_a_list_in_swaplabs_format_needs_no_column_names_and_is_sorted(tmp_path:
         ("t_s,app\n1,a\n-inf,b\n", "", "mine.csv:3: time '-inf' of app 'b'"),
         ("t_s,app\n1,a\n2,\n", "", "mine.csv:3: time '2' of app ''"),
         ("t_s,app\n", "", "no launch in it"),
+        ("", "", "mine.csv: empty CSV; expected a CSV of launches with a header"),
     ],
 )
 def test_an_invalid_launch_list_is_refused_with_its_place(tmp_path: Path, text: str, columns: str, said: str) -> None:

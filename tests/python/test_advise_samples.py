@@ -65,6 +65,7 @@ def test_a_phone_of_which_everything_is_known_and_nobody_waits_is_not_tight(tmp_
     found = advise(memory_samples.read(written(tmp_path / "calm.txt", *text), "t_s"), Path("calm.txt"))
     assert found.was_tight is False and "No sign that memory was tight: no task reclaimed for itself" in found.verdict
     assert "a larger area is not needed here" in found.zram and not any("whether memory was tight" in line for line in found.undecided)
+    assert found.undecided[-1].endswith("or samples with the memory of each process (docs/how-to/capture.md)")
 
 
 def test_meminfo_alone_in_a_folder_does_not_say_whether_memory_was_tight(tmp_path: Path) -> None:
@@ -134,6 +135,8 @@ def test_a_table_has_the_kernels_names_and_is_refused_with_its_place(tmp_path: P
     head = "note,when,MemTotal,MemAvailable,SwapTotal,SwapFree,psi_some_total\n"
     table = f"{head}a,0,{TOTAL},500000,{SWAP},{SWAP},0\n,2,{TOTAL},400000,{SWAP},{SWAP},200000\n"
     done = here("advise", written(tmp_path / "table.csv", table), "--columns", "time=when")
+    sizes = [sample.values for sample in memory_samples.read(tmp_path / "table.csv", "when").of]
+    assert [(one["MemAvailable"], one["psi_some_total"]) for one in sizes] == [(500_000 * 1024, 0), (400_000 * 1024, 200_000)]
     assert done.code == 0, done.err
     assert "Memory was tight: tasks waited for memory for 100 ms a second at most" in done.out
     bad = here("advise", written(tmp_path / "bad.csv", table.replace("400000", "few")), "--columns", "time=when")

@@ -13,6 +13,7 @@ import swaplab as sl
 from command import DATA, EXPERIMENTS, Done, here, swaplab
 from swaplab.core import experiment as experiments
 from swaplab.core.errors import BadInput
+from swaplab.core.model import Experiment, Use
 
 FILES = sorted(EXPERIMENTS.glob("*.toml"))
 WORLDS = {"replay", "phone", "memory", "kernel", "vm"}
@@ -66,6 +67,18 @@ def test_files_are_found_beside_the_experiment_that_names_them(tmp_path: Path) -
     assert read.design[0].policy == found
     points = experiments.points(read)
     assert [(point["design.own.policy"], point["machine.dram"]) for point in points] == [("lru", "20%"), (found, "20%")]
+
+
+def test_devices_and_apps_are_found_beside_the_experiment(tmp_path: Path) -> None:
+    """An app's key is no file, even if there is one of its name."""
+    for name in ("pcm.toml", "maps.toml", "mail"):
+        (tmp_path / name).touch()
+    apps = [{"use": "maps.toml"}, {"use": "mail"}]
+    given = Experiment.model_validate({"machine": {"devices": {"nvm": "pcm.toml"}}, "workload": {"apps": apps}})
+    found = experiments.resolve_paths(given, tmp_path)
+    assert (found.machine.devices.nvm, found.machine.devices.flash) == (str(tmp_path / "pcm.toml"), "ufs-3.1")
+    assert isinstance(found.workload.apps, list)
+    assert [app.use for app in found.workload.apps if isinstance(app, Use)] == [str(tmp_path / "maps.toml"), "mail"]
 
 
 def test_a_keyword_of_the_wrong_type_is_refused_by_its_place() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from command import here
 from swaplab.core import experiment as experiments
+from swaplab.core import registry
 from swaplab.core.experiment import PRESETS
 from swaplab.core.presets import presets
 
@@ -25,6 +26,12 @@ SHORTER = {
 #: Worlds that change this machine or need capabilities that it may lack: their presets are checked
 #: and run as a dry run.
 LIVE = {"kernel", "vm"}
+
+
+def test_an_entry_is_found_by_its_key() -> None:
+    for kind in registry.KINDS:
+        keys = [row.key for row in registry.rows(kind)]
+        assert keys and [registry.entry(kind, key).key for key in keys] == keys
 
 
 def test_the_presets_are_files_of_one_folder() -> None:

@@ -9,7 +9,9 @@ import pytest
 from command import csv_trace, here
 from swaplab import _core
 from swaplab.core.errors import BadInput
-from swaplab.core.trace import to_parquet
+from swaplab.core.experiment import BUNDLED
+from swaplab.core.model import Reading
+from swaplab.core.trace import as_json, to_parquet
 from swaplab.worlds import traces
 
 
@@ -34,6 +36,10 @@ def test_standard_input_is_read_once_whatever_the_reading_options(text_on_stdin:
 def test_reading_options_on_a_slt_are_refused(tmp_path: Path):
     with pytest.raises(BadInput, match="page_size: no effect on a .slt"):
         traces.local_trace("djpeg", '{"page_size": 4096}')
+    reading, text = Reading(page_size=4096), tmp_path / "t.csv"
+    assert as_json(reading, text) == '{"page_size":4096}'
+    with pytest.raises(BadInput, match="djpeg.slt: page_size: no effect on a .slt"):
+        as_json(reading, text, BUNDLED["djpeg"])
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def convert(source: Path, target: Path, columns: dict[str, str], first: int | No
         table = table.head(first)
     if table.is_empty():
         raise BadInput(f"{path_for_message(source)}: no launch in it; expected at least one line below the header")
-    until_next = (pl.col(AT).shift(-1) - pl.col(AT)).fill_null(LONGEST_S).clip(0, LONGEST_S)
+    until_next = (pl.col(AT).shift(-1) - pl.col(AT)).fill_null(LONGEST_S).clip(upper_bound=LONGEST_S)
     given = pl.col(columns["foreground"]).cast(pl.Float64, strict=False) if columns["foreground"] in table.columns else pl.lit(None)
     category = pl.col(columns["category"]).str.replace_all(",", " ") if columns["category"] in table.columns else pl.lit("")
     launches = table.select(
