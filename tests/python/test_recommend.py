@@ -173,14 +173,14 @@ def test_traces_are_units_of_a_replay() -> None:
 def test_refusals() -> None:
     one = simulated({"now": ("none", [1.0, 2, 3]), "zram": ("zram", [1.0, 2, 3])})
     measured = d.document([d.kernel_row("zram", 3)])
-    for runs, options, message in (
+    for runs, given, message in (
         ([("r", one)], {"goal": "stall_ms"}, "expected one of: launches.delay_ms.mean"),
         ([("r", one)], {"baseline": "then"}, "expected one of: now"),
         ([("r", one), ("m", measured)], {}, "a model is not a measurement"),
         ([("r", simulated({"a": ("none", [1.0]), "b": ("none", [1.0])}))], {}, "2 rows differ in no setting"),
     ):
         with pytest.raises(BadInput, match=message):
-            recommend(runs, **options)
+            recommend(runs, **given)
 
 
 def test_the_page() -> None:
