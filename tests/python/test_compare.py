@@ -55,6 +55,9 @@ def test_a_measured_regression_needs_separated_intervals() -> None:
     assert (regressions(25), regressions(19), regressions(None)) == (0, 1, 1)
     text = "No difference in mean launch delay is shown between b and a: intervals overlap, or figures are equal."
     assert conclusion(compared(25)) == Verdict(None, text)
+    runs = [("a", 100.0, 10.0), ("b", 130.0, 25.0), ("c", 130.0, 19.0)]
+    three = compare([(name, d.document([d.kernel_row("zram", mean, half)])) for name, mean, half in runs])
+    assert conclusion(three).text == text[:-1] + "; c has 30.0 % more mean launch delay than a (separated in 1 of 1 rows)."
     assert conclusion(compared(19)) == Verdict("a", "b has 30.0 % more mean launch delay than a (separated in 1 of 1 rows).")
 
 

@@ -198,6 +198,8 @@ def test_a_conclusion_is_stated_only_if_it_holds_for_every_phone(monkeypatch: py
     assert (less.holds, less.phones, less.stated, less.most) == (4, 6, False, math.inf)
     assert found.model_validate_json(found.model_dump_json()) == found
     text = sensitivity.markdown(found)
+    # As assumed, 10 launches are resumes where 8 were, and 50 pages are swapped out where 100 were.
+    assert "`launches.resumes` | 1.250 |" in text and "`paging.swap_out_bytes` | 0.500 |" in text
     assert "| yes |" in text and "| no |" in text and "**1.000**" in text and "**inf**" in text and "| - |" in text
 
 
@@ -347,6 +349,11 @@ def test_the_section_about_the_kernel_has_the_phone_s_figures_of_the_first_table
 
 
 def test_a_ratio_is_that_of_the_first_row_to_the_second() -> None:
+    known, unknown = papers.Ratio(0.8, Interval(0.7, 0.9), ""), papers.Ratio(0.8, None, "")
+    less, more = known.in_percent(-1), known.in_percent(1)
+    assert less is not None and (less.low, less.high) == pytest.approx((10, 30))
+    assert more is not None and (more.low, more.high) == pytest.approx((-30, -10)) and unknown.in_percent(1) is None
+    assert (known.is_below(0.91), known.is_below(0.9), unknown.is_below(1)) == (True, False, False)
     found = papers.ratio([d.phone_row("a", [40.0, 60.0]), d.phone_row("b", [20.0, 30.0])], "launches.delay_ms.mean")
     assert found.value == 2 and found.interval == Interval(2, 2) and found.text == "2.00 times (95 %: 2.00 to 2.00)"
     assert papers_published.megabytes(5e6) == 5 and papers_published.megabytes(None) is None

@@ -207,12 +207,19 @@ def test_top_lists_the_running_processes_of_all_runs(monkeypatch: pytest.MonkeyP
 
 def test_a_fitted_phone_is_shown_with_its_recording_and_errors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     recording = fit.Recording(
+        seconds=60.0,
+        mem_total_mib=1024.0,
+        swap_total_mib=None,
+        kernel=None,
         cold=fit.Starts(count=2, major_faults=1500.0, swapped_in_pages=2.5),
-        resumes=fit.Starts(count=1),
+        resumes=fit.Starts(count=1, major_faults=None, swapped_in_pages=None),
         kills=3,
         kills_by_adjustment={900: 2, 905: 1},
-        apps=[fit.AppMemory(name="maps", launches=4, cold_starts=2, kills=3, anon_mib=100.25, file_mib=50.0)],
-        system=fit.AppMemory(name="system", graphics_mib=8.0),
+        swap_in_pages=None,
+        swap_out_pages=None,
+        apps=[fit.AppMemory(name="maps", launches=4, cold_starts=2, kills=3, anon_mib=100.25, file_mib=50.0, graphics_mib=0.0)],
+        system=fit.AppMemory(name="system", launches=0, cold_starts=0, kills=0, anon_mib=0.0, file_mib=0.0, graphics_mib=8.0),
+        resume_share=None,
     )
     rows = [
         fit.FitRow(path="launches.kills", what="kills", recorded=3.0, simulated=4.5, error=0.5),

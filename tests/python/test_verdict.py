@@ -119,3 +119,16 @@ def test_differences_that_are_small_but_in_every_seed_are_evidence() -> None:
     wide = Interval(0, 50)
     assert is_separated(Candidate("a", 20, wide, better), Candidate("b", 20.5, wide, worse))
     assert not is_separated(Candidate("b", 20.5, wide, worse), Candidate("a", 20, wide, better))
+
+
+def test_more_candidates_need_more_evidence() -> None:
+    # Differences of 2, 3 and 4: mean 3, half-width 4.3027 / sqrt(3) = 2.5 at 95 %. Of two comparisons
+    # each has 97.5 %: 6.2053 / sqrt(3) = 3.6.
+    wide = Interval(0, 200)
+    a, b, far = (
+        Candidate(name, mean, wide, dict(enumerate(values)))
+        for name, mean, values in (("a", 20, (10, 20, 30)), ("b", 23, (12, 23, 34)), ("far", 120, (110, 120, 130)))
+    )
+    assert verdict([a, b], "delay").winner == "a"
+    found = verdict([a, b, far], "delay")
+    assert found.winner is None and found.text.endswith("intervals overlap at 95 %. a is lower than far.")

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from swaplab import _core
 from swaplab.core import experiment as experiments
@@ -45,21 +45,21 @@ class _TolerantModel(BaseModel):
 class Starts(_TolerantModel):
     """Means over starts of one kind; None if the recording has no such counter."""
 
-    count: int = 0
-    major_faults: float | None = None
-    swapped_in_pages: float | None = None
+    count: int
+    major_faults: float | None
+    swapped_in_pages: float | None
 
 
 class AppMemory(_TolerantModel):
     """An app's memory in MiB; `anon_mib` is the sum of resident and swapped-out."""
 
     name: str
-    launches: int = 0
-    cold_starts: int = 0
-    kills: int = 0
-    anon_mib: float = 0.0
-    file_mib: float = 0.0
-    graphics_mib: float = 0.0
+    launches: int
+    cold_starts: int
+    kills: int
+    anon_mib: float
+    file_mib: float
+    graphics_mib: float
 
 
 class KernelMemory(_TolerantModel):
@@ -74,19 +74,19 @@ class KernelMemory(_TolerantModel):
 class Recording(_TolerantModel):
     """The summary of a phone's recording. Sizes in MiB, pages of 4 KiB."""
 
-    seconds: float = 0.0
-    mem_total_mib: float | None = None
-    swap_total_mib: float | None = None
-    kernel: KernelMemory | None = None
-    cold: Starts = Field(default_factory=Starts)
-    resumes: Starts = Field(default_factory=Starts)
-    kills: int = 0
-    kills_by_adjustment: dict[int, int] = Field(default_factory=dict)
-    swap_in_pages: int | None = None
-    swap_out_pages: int | None = None
+    seconds: float
+    mem_total_mib: float | None
+    swap_total_mib: float | None
+    kernel: KernelMemory | None
+    cold: Starts
+    resumes: Starts
+    kills: int
+    kills_by_adjustment: dict[int, int]
+    swap_in_pages: int | None
+    swap_out_pages: int | None
     apps: list[AppMemory]
     system: AppMemory
-    resume_share: float | None = None
+    resume_share: float | None
 
 
 class FitRow(_TolerantModel):
