@@ -200,6 +200,7 @@ def test_what_the_phone_has_today_is_the_baseline() -> None:
         ("vm.swapiness=100", "--now vm.swapiness=100: no such setting under zram; expected one of: swap /sys/block/zram0/disksize"),
         ("swap=zarm", "--now swap=zarm: no such scheme; expected one of: none flash"),
         ("swap", "--now 'swap': no value; expected SETTING=VALUE"),
+        ("vm.swappiness=", "--now 'vm.swappiness=': no value; expected SETTING=VALUE"),
     ],
 )
 def test_an_unknown_setting_of_today_is_refused(now: str, said: str) -> None:

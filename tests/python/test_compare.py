@@ -38,6 +38,13 @@ def test_ratios_means_and_missing_rows_by_hand() -> None:
     assert parse("c.json", found.model_dump_json()) == found
 
 
+def test_a_figure_that_one_run_lacks_is_not_compared() -> None:
+    known, unknown = (replayed(d.replayed("lru", 10, "10p", (1, 0, 1, 0), joules=joules)) for joules in (0.5, None))
+    for old, new in ((known, unknown), (unknown, known)):
+        paths = {row.path for row in compare([("old", old), ("new", new)]).outcomes}
+        assert "time.io_ns" in paths and not any(path.startswith("energy") for path in paths)
+
+
 def test_limited_points_do_not_count() -> None:
     old, new = (replayed(at("lru", 10, n, limited=True), at("lru", 20, 9)) for n in (1, 100))
     assert compare([("a", old), ("b", new)], fail_above=0).regressions == 0

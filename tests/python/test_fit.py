@@ -4,7 +4,9 @@ configuration.
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
+import documents as d
 import pytest
 from swaplab import BadInput
 from swaplab.analysis import fit
@@ -62,6 +64,13 @@ def recording(folder: Path, dram: int) -> Path:
     path = folder / f"phone-{dram}.txt"
     path.write_text("\n".join(plain_phone(dram, 80)) + "\n")
     return path
+
+
+def test_a_simulated_phone_has_the_units_of_the_recording(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = d.phone_row("x", [1.0], paging={"swap_in_bytes": 3 << 20, "swap_out_bytes": 2 << 20})
+    monkeypatch.setattr(fit, "run_experiment", lambda wanted, place: SimpleNamespace(document=d.document([row])))
+    paths = ("launches.kills", "launches.resumes", "paging.swap_in_bytes", "paging.swap_out_bytes")
+    assert [fit.simulate(Experiment())[path] for path in paths] == [3, 8, 3, 2]
 
 
 def test_a_recording_is_read_with_the_values_written(tmp_path: Path) -> None:
@@ -184,6 +193,7 @@ def test_values_known_from_counters_are_not_fitted(tmp_path: Path) -> None:
     fitted = fit.calibrate(wanted, found, run)
     apps = fitted.workload.apps
     assert isinstance(apps, AppModels) and apps.resume_share == pytest.approx(0.3, abs=0.002), "30 MiB came back"
+    assert apps.warm_share == 0
     assert fitted.machine == wanted.machine
 
 

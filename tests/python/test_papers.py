@@ -289,6 +289,10 @@ def test_an_ablation_is_the_mean_over_users() -> None:
 def test_figures_of_users_are_worked_by_hand() -> None:
     users = [_user(100, 100, 2.0, 10), _user(300, 100, 4.0, 30)]
     assert papers_users.processor_ms(users, "A2S") == pytest.approx(100.0)
+    # Four of ten launches; no launches are no kills.
+    assert papers_users.ux_percent(users, "A2S", "crisp", "annoying") == 40.0
+    without = [User({"A2S": user.rows["A2S"].model_copy(update={"launches": None})}, user.launches) for user in users]
+    assert papers_users.killed(without, "A2S", "low-memory") == 0.0
     # A class that a row has not counts as no launch.
     assert papers_users.mean(users, "A2S", "launches.ux.unheard_of") == 0.0
     # (200 + 600) + 200 over (100 + 300) + 200; drawn twice, one user's own ratio is 300 / 200 or
@@ -346,6 +350,22 @@ def test_the_section_about_the_kernel_has_the_phone_s_figures_of_the_first_table
     (tmp_path / name / "README.md").write_text(before + head + section.replace(figure, "stale"))
     papers_in_vm.refresh(name)
     assert (tmp_path / name / "README.md").read_text() == said
+
+
+def test_the_section_about_the_kernel_has_a_row_for_each_design(monkeypatch: pytest.MonkeyPatch) -> None:
+    of_the_guest = {"release": "6.12.1", "image sha256": "0123456789abcdef", "qemu": "QEMU 7.2"}
+    versions = {"swaplab": "0"} | {f"vm debian: {name}": text for name, text in of_the_guest.items()}
+    rows = [d.kernel_row("no swap", 100.0), d.kernel_row("zram", 80.0)]
+    document = d.document(rows).model_copy(update={"versions": versions})
+    monkeypatch.setattr(papers_in_vm, "document_in_vm", lambda paper: document)
+    section = papers_in_vm.section("a2s", "| claims |\n")
+    assert section.startswith(f"{papers_in_vm.HEAD}\n\n") and "\n| claims |\n\n| design |" in section
+    assert "of Linux 6.12.1 (image sha256 0123456789ab) in QEMU 7.2." in section and "over 3 perturbations" in section
+    # 10 and 20 MiB are 10.5 and 21 MB.
+    assert section.splitlines()[-2:] == [
+        "| no swap | 10.0 | 2.0 | 2.0 | 100.0 | 100.0 | 10.5 | 21.0 | - |",
+        "| zram | 10.0 | 2.0 | 2.0 | 80.0 | 80.0 | 10.5 | 21.0 | - |",
+    ]
 
 
 def test_a_ratio_is_that_of_the_first_row_to_the_second() -> None:

@@ -40,6 +40,16 @@ def test_ratios_by_hand() -> None:
     assert other["fig4_swap_write"] == 0
 
 
+def test_a_time_that_is_not_known_adds_nothing_to_the_stall() -> None:
+    [known, _] = two_policies()
+
+    def stall_ns(**unknown: None) -> float:
+        row = known.model_copy(update={"time": known.time.model_copy(update={"cpu_swap_ns": 7.0} | unknown)})
+        return frame_of([row])["stall_ns"].item()
+
+    assert (stall_ns(), stall_ns(cpu_swap_ns=None), stall_ns(io_ns=None)) == (152_637, 152_630, 7)
+
+
 def test_the_mean_of_twice_and_half_is_one() -> None:
     rows = [d.replayed("clock", m, f"{m}p", (0, 0, n, 0)) for m, n in ((1, 10), (2, 40))]
     rows += [d.replayed("x", m, f"{m}p", (0, 0, 20, 0)) for m in (1, 2)]

@@ -198,6 +198,36 @@ mod tests {
         assert_eq!(world.map_over(page + 3 * CHUNK..page + 3 * CHUNK + 1, READ_WRITE), Ok(false));
     }
 
+    /// The pages that are in use leave runs of 3, `LEAST_RUN`, many and 1 untouched pages.
+    #[test]
+    fn untouched_pages_of_a_chunk_in_use_are_gated_where_they_are_many() {
+        static STATS: Stats = Stats::new();
+        let Ok(uffd) = Uffd::open() else { return eprintln!("skipped: no userfaultfd") };
+        let mut world = World::new(4 * CHUNK, usize::MAX, &STATS).unwrap();
+        let page = world.take(CHUNK * PAGE, READ_WRITE).unwrap() / PAGE;
+        world.gates.set(page..page + CHUNK, Gate::Open);
+        for used in [3, 4 + LEAST_RUN, CHUNK - 2] {
+            world.state[page + used] |= KNOWN;
+        }
+        assert_eq!(close_used(&uffd, &mut world), 4);
+        let closed: Vec<usize> = (0..CHUNK).filter(|at| is_closed(&world, page + at)).collect();
+        assert_eq!(closed, (4..4 + LEAST_RUN).chain(5 + LEAST_RUN..CHUNK - 2).collect::<Vec<usize>>());
+        assert!(is_registered(page + 4) && !is_registered(page + 3) && !is_registered(page + CHUNK - 1));
+    }
+
+    /// Of room for eight chunks each wait may use two, although the third would be due four.
+    #[test]
+    fn a_wait_opens_a_quarter_of_the_room_at_most() {
+        static STATS: Stats = Stats::new();
+        let Ok(uffd) = Uffd::open() else { return eprintln!("skipped: no userfaultfd") };
+        let mut world = World::new(16 * CHUNK, usize::MAX, &STATS).unwrap();
+        let first = (world.take(10 * CHUNK * PAGE, READ_WRITE).unwrap() / PAGE).next_multiple_of(CHUNK);
+        world.gates.set(first..first + 8 * CHUNK, Gate::Gated);
+        let mut ahead = Ahead::default();
+        let opened = [0, 1, 3].map(|chunk| ahead.open(&uffd, &mut world, first + chunk * CHUNK, 8 * CHUNK) / CHUNK);
+        assert_eq!((opened, is_closed(&world, first + 5 * CHUNK)), ([1, 2, 2], true));
+    }
+
     #[test]
     fn waits_that_follow_each_other_open_twice_as_many_chunks_within_the_room() {
         let mut ahead = Ahead::default();
