@@ -29,7 +29,7 @@ class Range(ctypes.Structure):
 
 
 def page_out(process: int) -> None:
-    """Let the kernel swap out the anonymous memory of a process, as it would if others needed it."""
+    """Let the kernel swap out a process's anonymous memory, as it would if others needed it."""
     lines = Path(f"/proc/{process}/maps").read_text().splitlines()
     anonymous = [line.split()[0].split("-") for line in lines if line.split()[1].startswith("rw-p") and line.split()[4] == "0"]
     of = os.pidfd_open(process)

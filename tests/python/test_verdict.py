@@ -122,8 +122,8 @@ def test_differences_that_are_small_but_in_every_seed_are_evidence() -> None:
 
 
 def test_more_candidates_need_more_evidence() -> None:
-    # Differences of 2, 3 and 4: mean 3, half-width 4.3027 / sqrt(3) = 2.5 at 95 %. Of two comparisons
-    # each has 97.5 %: 6.2053 / sqrt(3) = 3.6.
+    # Differences of 2, 3 and 4: mean 3, half-width 4.3027 / sqrt(3) = 2.5 at 95 %. Of two
+    # comparisons each has 97.5 %: 6.2053 / sqrt(3) = 3.6.
     wide = Interval(0, 200)
     a, b, far = (
         Candidate(name, mean, wide, dict(enumerate(values)))
