@@ -48,7 +48,7 @@ def test_what_the_kernel_has_swapped_out_is_not_lost(scheme: str, tmp_path: Path
     built, stats = tmp_path / "beside_swap", tmp_path / "stats.json"
     subprocess.run(["cc", "-O2", "-o", built, SOURCE], check=True)
     with Machine().opened() as machine, zram_swap(machine, 256 << 20):
-        command = [SWAPLAB, "exec", "--dram", "8MiB", "--swap", scheme, "--stats", stats, "--", built, "24", "20"]
+        command = [SWAPLAB, "exec", "--dram", "8MiB", "--swap", scheme, "--stats", stats, "--", built, "24", "10"]
         program = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         while program.poll() is None:
             with suppress(OSError):  # it ends meanwhile
