@@ -178,7 +178,7 @@ mod tests {
     use super::*;
     use crate::perfetto::{Process, ProcessTree};
 
-    /// A packet of `command.len() + 10` bytes, its head of two or three bytes included.
+    /// A packet that names a process. Its length takes a second byte if the command is long.
     fn named(pid: i32, command: &str) -> Vec<u8> {
         let process = Process { pid: Some(pid), cmdline: vec![command.into()] };
         let packet = TracePacket { process_tree: Some(ProcessTree { processes: vec![process] }), ..TracePacket::default() };
