@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 #: What the Python tests need and git does not know: the extension and what programs load.
 BUILT = ["python/swaplab/_core.abi3.so", "python/swaplab/_native/*"]
+#: pytest's exit code where all tests passed.
+PASSED = 0
 
 
 def update_copy(copy: Path) -> None:
@@ -26,3 +31,21 @@ def update_copy(copy: Path) -> None:
         if not to.is_file() or to.read_bytes() != (ROOT / name).read_bytes():
             to.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, to)
+
+
+def run_tests(copy: Path, options: list[str], timeout: int) -> int | None:
+    """Run tests of the copy, on its package, until the first failure. Returns pytest's exit code,
+    or None after `timeout` seconds.
+    """
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *options]
+    # No byte code: a mutant may have the size of its source and be written within the same second.
+    path = os.pathsep.join([str(copy / "python"), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    silent = subprocess.DEVNULL
+    run = subprocess.Popen(command, cwd=copy, env=environment, stdin=silent, stdout=silent, stderr=silent, start_new_session=True)
+    try:
+        return run.wait(timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
+        return None

@@ -10,21 +10,17 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.util
-import os
-import signal
-import subprocess
-import sys
 from collections import Counter, defaultdict
 
-from benches.mutants.copied_tree import ROOT, update_copy
+from benches.mutants.copied_tree import PASSED, ROOT, run_tests, update_copy
 from benches.mutants.package_tests import LEFT_OUT, tests_of
 from benches.mutants.store import Mutant
 
 PACKAGES = {"python core": "python/swaplab/core", "python analysis": "python/swaplab/analysis"}
 COPY = ROOT / "target" / "mutants-python"
 GENERATED = {"python/swaplab/core/model.py"}
-#: pytest's exit codes: all tests passed; the module with the mutant cannot be imported.
-PASSED, NOT_COLLECTED = 0, (2, 4)
+#: pytest's exit codes where the module with the mutant cannot be imported.
+NOT_COLLECTED = (2, 4)
 #: Kinds of tests that `make test` runs side by side.
 KINDS = "not alone and not docs and not papers and not guests and not additions"
 
@@ -102,7 +98,7 @@ def outcomes(package: str, drawn: list[Mutant], _: list[Mutant], timeout: int) -
 
     update_copy(COPY)
     for tests in sorted({tests_of(mutant.name.split()[0]) for mutant in drawn}):
-        if run_tests(tests, timeout) != PASSED:
+        if run_tests(COPY, options_of(tests), timeout) != PASSED:
             raise SystemExit(f"without a mutant, the tests fail or take more than {timeout} s: {' '.join(tests)}")
     tried = {}
     for mutant in drawn:
@@ -111,7 +107,7 @@ def outcomes(package: str, drawn: list[Mutant], _: list[Mutant], timeout: int) -
         source = file.read_text()
         try:
             file.write_text(mutate_code(source, get_operator(operator)(), int(occurrence)))
-            code = run_tests(tests_of(path), timeout)
+            code = run_tests(COPY, options_of(tests_of(path)), timeout)
         finally:
             file.write_text(source)
         tried[mutant.key] = "missed" if code == PASSED else "unviable" if code in NOT_COLLECTED else "caught"
@@ -119,20 +115,6 @@ def outcomes(package: str, drawn: list[Mutant], _: list[Mutant], timeout: int) -
     return tried
 
 
-def run_tests(tests: tuple[str, ...], timeout: int) -> int | None:
-    """Run test files until the first failure and return pytest's exit code, or None after
-    `timeout` seconds.
-    """
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", KINDS]
-    command += ["-k", " and ".join(f"not {name}" for name in LEFT_OUT), *tests]
-    # No byte code: a mutant may have the size of its source and be written within the same second.
-    path = os.pathsep.join([str(COPY / "python"), os.environ.get("PYTHONPATH", "")])
-    environment = os.environ | {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
-    silent = subprocess.DEVNULL
-    run = subprocess.Popen(command, cwd=COPY, env=environment, stdin=silent, stdout=silent, stderr=silent, start_new_session=True)
-    try:
-        return run.wait(timeout)
-    except subprocess.TimeoutExpired:
-        os.killpg(run.pid, signal.SIGKILL)
-        run.wait()
-        return None
+def options_of(tests: tuple[str, ...]) -> list[str]:
+    """Return pytest's options for test files: without the kinds and names that are left out."""
+    return ["-m", KINDS, "-k", " and ".join(f"not {name}" for name in LEFT_OUT), *tests]

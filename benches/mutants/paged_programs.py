@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
-import sys
 from pathlib import Path
+
+from benches.mutants.copied_tree import PASSED, run_tests
 
 NAMES = ("", "_early", "_family", "_fork", "_kernel", "_record", "_reserved", "_threads")
 TESTS = [*(f"tests/python/test_run{name}.py" for name in NAMES), "tests/python/test_program_calls.py"]
@@ -46,13 +46,4 @@ def _passes(copy: Path, built: Path) -> bool:
     environment = os.environ | {"CARGO_TARGET_DIR": str(built)}
     subprocess.run(["cargo", "build", "--quiet", "--release", "-p", "swaplab-preload"], cwd=copy, env=environment, check=True)
     shutil.copy(built / "release" / LIBRARY, copy / "python/swaplab/_native" / LIBRARY)
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not long", *TESTS]
-    environment = os.environ | {"PYTHONPATH": str(copy / "python")}
-    silent = subprocess.DEVNULL
-    run = subprocess.Popen(command, cwd=copy, env=environment, stdin=silent, stdout=silent, stderr=silent, start_new_session=True)
-    try:
-        return run.wait(TIMEOUT_S) == 0
-    except subprocess.TimeoutExpired:
-        os.killpg(run.pid, signal.SIGKILL)
-        run.wait()
-        return False
+    return run_tests(copy, ["-m", "not long", *TESTS], TIMEOUT_S) == PASSED

@@ -50,12 +50,15 @@ def test_what_the_kernel_has_swapped_out_is_not_lost(scheme: str, tmp_path: Path
     with Machine().opened() as machine, zram_swap(machine, 256 << 20):
         command = [SWAPLAB, "exec", "--dram", "8MiB", "--swap", scheme, "--stats", stats, "--", built, "24", "10"]
         program = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        ends = time.monotonic() + 120
         while program.poll() is None:
+            if time.monotonic() > ends:
+                program.terminate()
             with suppress(OSError):  # it ends meanwhile
                 for child in Path(f"/proc/{program.pid}/task/{program.pid}/children").read_text().split():
                     page_out(int(child))
             time.sleep(0.01)
-    said = program.stdout.read() if program.stdout is not None else ""
+        said, _ = program.communicate()
     assert program.returncode == 0, said
     assert int(said) > 1024, "the kernel swapped the program's memory out"
     assert json.loads(stats.read_text())["swap_outs"] > 1000, "and so did the pager"

@@ -26,7 +26,7 @@ def at(policy: str, frames: int, reads: int, limited: bool = False) -> Row:
 
 
 def test_ratios_means_and_missing_rows_by_hand() -> None:
-    old = replayed(at("lru", 10, 100), at("lru", 20, 10), at("lru", 30, 1))
+    old = replayed(at("lru", 30, 1), at("lru", 10, 100), at("lru", 20, 10))
     new = replayed(at("lru", 10, 50), at("lru", 20, 20), at("fifo", 20, 5))
     found = compare([("old", old), ("new", new)], fail_above=50)
     times = {row.point: row for row in found.outcomes if row.path == "time.io_ns"}

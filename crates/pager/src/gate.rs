@@ -138,6 +138,13 @@ mod tests {
     use crate::kernel::memory::{self, READ_WRITE};
     use crate::stats::Stats;
 
+    /// A world of that many chunks, with a userfaultfd; None where the kernel has none.
+    fn world_of(chunks: usize) -> Option<(Uffd, World)> {
+        static STATS: Stats = Stats::new();
+        let uffd = Uffd::open().inspect_err(|missing| eprintln!("skipped: {missing}")).ok()?;
+        Some((uffd, World::new(chunks * CHUNK, usize::MAX, &STATS).unwrap()))
+    }
+
     /// Whether the kernel reports missing pages at `page` to a userfaultfd (the flag `um`).
     fn is_registered(page: usize) -> bool {
         let mut inside = false;
@@ -159,9 +166,7 @@ mod tests {
     /// page that is unmapped and mapped again has no gate until the next `close`.
     #[test]
     fn memory_that_is_committed_after_the_gates_were_closed_is_gated() {
-        static STATS: Stats = Stats::new();
-        let Ok(uffd) = Uffd::open() else { return eprintln!("skipped: no userfaultfd") };
-        let mut world = World::new(4 * CHUNK, usize::MAX, &STATS).unwrap();
+        let Some((uffd, mut world)) = world_of(4) else { return };
         let reservation = world.take(CHUNK * PAGE, 0).unwrap() / PAGE;
         close(&uffd, &mut world);
         // SAFETY: a page of the reservation made above.
@@ -180,9 +185,7 @@ mod tests {
     /// Half of a reservation, whose first page has content.
     #[test]
     fn memory_that_is_mapped_over_keeps_its_gate_and_reads_as_zeros() {
-        static STATS: Stats = Stats::new();
-        let Ok(uffd) = Uffd::open() else { return eprintln!("skipped: no userfaultfd") };
-        let mut world = World::new(4 * CHUNK, usize::MAX, &STATS).unwrap();
+        let Some((uffd, mut world)) = world_of(4) else { return };
         let page = world.take(CHUNK * PAGE, READ_WRITE).unwrap() / PAGE;
         // SAFETY: a page that was mapped above.
         unsafe { *((page * PAGE) as *mut u8) = 7 };
@@ -201,9 +204,7 @@ mod tests {
     /// The pages that are in use leave runs of 3, `LEAST_RUN`, many and 1 untouched pages.
     #[test]
     fn untouched_pages_of_a_chunk_in_use_are_gated_where_they_are_many() {
-        static STATS: Stats = Stats::new();
-        let Ok(uffd) = Uffd::open() else { return eprintln!("skipped: no userfaultfd") };
-        let mut world = World::new(4 * CHUNK, usize::MAX, &STATS).unwrap();
+        let Some((uffd, mut world)) = world_of(4) else { return };
         let page = world.take(CHUNK * PAGE, READ_WRITE).unwrap() / PAGE;
         world.gates.set(page..page + CHUNK, Gate::Open);
         for used in [3, 4 + LEAST_RUN, CHUNK - 2] {
@@ -218,9 +219,7 @@ mod tests {
     /// Of room for eight chunks each wait may use two, although the third would be due four.
     #[test]
     fn a_wait_opens_a_quarter_of_the_room_at_most() {
-        static STATS: Stats = Stats::new();
-        let Ok(uffd) = Uffd::open() else { return eprintln!("skipped: no userfaultfd") };
-        let mut world = World::new(16 * CHUNK, usize::MAX, &STATS).unwrap();
+        let Some((uffd, mut world)) = world_of(16) else { return };
         let first = (world.take(10 * CHUNK * PAGE, READ_WRITE).unwrap() / PAGE).next_multiple_of(CHUNK);
         world.gates.set(first..first + 8 * CHUNK, Gate::Gated);
         let mut ahead = Ahead::default();

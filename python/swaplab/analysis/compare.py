@@ -175,21 +175,17 @@ def conclusion(comparison: Comparison) -> Verdict:
     """
     main = comparison.outcomes[0].path
     words = BY_PATH[main].words
-    clauses, winners = [], []
+    clauses: list[str] = []
+    winners: list[str] = []
     for mean in comparison.means:
         if mean.path != main:
             continue
         if mean.separated == 0:
-            clauses.append(
-                f"no difference in {words} is shown between {mean.run} and {comparison.baseline}: intervals overlap, or figures are equal"
-            )
+            no, pair = "no" if clauses else "No", f"{mean.run} and {comparison.baseline}"
+            clauses.append(f"{no} difference in {words} is shown between {pair}: intervals overlap, or figures are equal")
             continue
         winners.append(mean.run if mean.mean_ratio < 1 else comparison.baseline)
         share = f"separated in {mean.separated} of {mean.rows} rows"
         clauses.append(f"{mean.run} has {percent(mean.mean_ratio)} {words} than {comparison.baseline} ({share})")
-    text = "; ".join(clauses) + "."
-    if not clauses:
-        text = "No verdict: no ratio can be formed."
-    elif text.startswith("no difference"):
-        text = f"N{text[1:]}"
-    return Verdict(winners[0] if len(winners) == 1 else None, text)
+    text = "; ".join(clauses) if clauses else "No verdict: no ratio can be formed"
+    return Verdict(winners[0] if len(winners) == 1 else None, f"{text}.")
