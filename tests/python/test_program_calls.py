@@ -16,7 +16,7 @@ from test_run import HERE, paged, program, pytestmark  # noqa: F401
 
 #: The cases of `calls.c`, and those of `calls_of_processes.c`. `users` calls functions that act on
 #: all threads; `masks` is about calls that the C library makes by itself.
-OF_MEMORY = ["remaps", "fixed", "advice", "keys", "locks", "blocks"]
+OF_MEMORY = ["remaps", "properties", "holes", "fixed", "advice", "keys", "locks", "blocks"]
 CASES = [*OF_MEMORY, "starts", "sandbox", "unhandled", "children", "forked", "apart", "users", "masks"]
 WAYS = {"library": [], "number": ["-DNUMBER"], "raw": ["-DRAW"]}
 #: `make test` calls functions of the C library and the kernel itself; `make soak` tries each way.
@@ -57,7 +57,7 @@ def test_a_call_does_what_it_does_natively(tmp_path, calls, case, way, scheme):
 LIBRARY = Path(swaplab.__file__).parent / "_native" / "libswaplab_preload.so"
 
 
-@pytest.mark.parametrize("case", ["remaps", "fixed", "advice", "keys", "locks", "sandbox", "children", "forked", "blocks"])
+@pytest.mark.parametrize("case", [*OF_MEMORY, "sandbox", "children", "forked"])
 @pytest.mark.parametrize("way", ["library", "number"] if SOAK else ["number"])
 def test_without_a_budget_the_library_changes_nothing(calls, way, case):
     native, loaded = (

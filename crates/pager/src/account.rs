@@ -2,7 +2,8 @@
 //! memory that does not, and the kernel's total (`RssAnon`). Each is counted independently, so that
 //! a discrepancy can be detected.
 
-use crate::kernel::memory::{self, Bytes};
+use crate::kernel::memory::Bytes;
+use crate::kernel::own;
 use crate::kernel::pagemap::PageMap;
 use crate::kernel::PAGE;
 use crate::spans::{addresses, PageRange, Span};
@@ -66,7 +67,7 @@ pub fn unmanaged_pages(map: &mut PageMap, world: &World) -> Result<Unmanaged> {
     let is_code = |span: &Span| span.is_managed() && !span.counts();
     let code: Vec<PageRange> = world.spans.all().filter(|(_, s)| is_code(s)).map(|(piece, _)| piece).collect();
     let code = code.into_iter().try_fold(0, |sum, piece| count(map, addresses(&piece)).map(|pages| sum + pages))?;
-    let own = memory::own().try_fold(0, |sum, range| count(map, range).map(|pages| sum + pages))?;
+    let own = own::private().try_fold(0, |sum, range| count(map, range).map(|pages| sum + pages))?;
     Ok(Unmanaged { all, code, own })
 }
 
@@ -146,6 +147,7 @@ pub fn look(pid: u32, stats: &[u8]) -> std::result::Result<Account, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::memory;
 
     /// The second number of a `statm` file is resident memory, the third what of it is shared or of
     /// files.

@@ -1,9 +1,9 @@
 //! The work of a forking thread before and after the fork, and the pager thread's for a fork.
 //! `tether.rs` explains why slots are frozen.
 
-use crate::kernel::memory;
 use crate::kernel::uffd::Fault;
 use crate::kernel::PAGE;
+use crate::kernel::{memory, own};
 use crate::shared::{RightsCall, Shared};
 use crate::spawn::Thread;
 use crate::stats::add;
@@ -75,7 +75,7 @@ impl Pager {
         world.forks.evictions_paused = false;
         if let (Mode::Paging, Some(address)) = (world.mode, world.forks.tether.take()) {
             // SAFETY: mapped by `new_tether`; only descendants keep their mappings.
-            let _ = unsafe { memory::unmap(address..address + PAGE) };
+            let _ = unsafe { own::give_back(address..address + PAGE) };
         }
     }
 
@@ -84,8 +84,9 @@ impl Pager {
         self.runs.store(false, Ordering::Relaxed);
         rights.clear();
         let can_be_paged = thread.is_some() && self.config.child_stats.is_some();
-        if let Some(mut thread) = thread {
-            *thread = None;
+        if let Some(thread) = thread.and_then(|mut thread| thread.take()) {
+            // SAFETY: the parent's thread, which a child does not have.
+            unsafe { thread.give_back_stack() };
         }
         world.become_child(&CHILD_STATS, if can_be_paged { self.config.frames() } else { usize::MAX });
     }

@@ -50,6 +50,7 @@ pub use frames::accept;
 pub use pager::{Pager, WorldGuard};
 pub use region::Region;
 pub use runs::PageRange;
+pub use spans::{addresses, Attributes};
 pub use start::{probe, probe_store, Start};
 pub use swaplab_swap::{Algorithm, SchemeSpec};
 pub use world::World;

@@ -10,16 +10,24 @@
 //! of the program's. A program whose main thread ends before others would never end. So the pager
 //! thread takes itself out of that count while it runs.
 
+use crate::kernel::memory::{self, READ_WRITE};
+use crate::kernel::{own, PAGE};
 use std::ffi::{c_void, CStr};
 use std::io;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex};
 
 /// Bytes of the stack, as `std::thread` reserves them.
 const STACK: usize = 2 << 20;
 
+/// Whether the C library keeps a stack for the thread.
+static KEEPS_STACK: AtomicBool = AtomicBool::new(false);
+
 /// A running thread.
-pub struct Thread(libc::pthread_t);
+pub struct Thread {
+    thread: libc::pthread_t,
+    stack: Option<Stack>,
+}
 
 type Body = Box<dyn FnOnce() + Send>;
 
@@ -57,6 +65,24 @@ impl Drop for Uncounted {
     }
 }
 
+/// A stack in the pager's own address space, above a page without access.
+struct Stack(usize);
+
+impl Stack {
+    fn new() -> rustix::io::Result<Stack> {
+        let start = own::take(PAGE + STACK)?;
+        // SAFETY: taken on the line above.
+        unsafe { memory::protect(start + PAGE..start + PAGE + STACK, READ_WRITE) }.map(|()| Stack(start))
+    }
+
+    /// # Safety
+    /// This process has no thread on it.
+    unsafe fn give_back(self) {
+        // SAFETY: guaranteed by the caller.
+        let _ = unsafe { own::give_back(self.0..self.0 + PAGE + STACK) };
+    }
+}
+
 extern "C" fn begin(body: *mut c_void) -> *mut c_void {
     // SAFETY: boxed in `spawn`, for this thread only.
     let body = *unsafe { Box::from_raw(body.cast::<Body>()) };
@@ -73,18 +99,22 @@ impl Thread {
             let _uncounted = Uncounted::begin();
             body();
         };
+        let stack = if KEEPS_STACK.load(Ordering::Relaxed) { None } else { Some(Stack::new()?) };
         let body: *mut Body = Box::into_raw(Box::new(Box::new(named)));
         // SAFETY: the attributes are initialized before use; `begin` gets what it expects.
         let (thread, error) = unsafe {
             let (mut thread, mut attributes) = (std::mem::zeroed(), std::mem::zeroed());
             libc::pthread_attr_init(&mut attributes);
-            libc::pthread_attr_setstacksize(&mut attributes, STACK);
+            match &stack {
+                Some(Stack(start)) => libc::pthread_attr_setstack(&mut attributes, (start + PAGE) as *mut c_void, STACK),
+                None => libc::pthread_attr_setstacksize(&mut attributes, STACK),
+            };
             let error = libc::pthread_create(&mut thread, &attributes, begin, body.cast());
             libc::pthread_attr_destroy(&mut attributes);
             (thread, error)
         };
         if error == 0 {
-            return Ok(Thread(thread));
+            return Ok(Thread { thread, stack });
         }
         // SAFETY: no thread was created that could use it.
         drop(unsafe { Box::from_raw(body) });
@@ -95,13 +125,25 @@ impl Thread {
     /// for the next thread of this kind, which then starts without an allocation. Returns whether
     /// it ran.
     pub fn keep_a_stack() -> bool {
+        KEEPS_STACK.store(true, Ordering::Relaxed);
         Thread::spawn(c"swaplab-pager", || ()).map(Thread::join).is_ok()
     }
 
     /// Wait for the end of the thread.
     pub fn join(self) {
         // SAFETY: a thread is joined once, as this consumes it.
-        unsafe { libc::pthread_join(self.0, std::ptr::null_mut()) };
+        unsafe { libc::pthread_join(self.thread, std::ptr::null_mut()) };
+        // SAFETY: it has ended.
+        unsafe { self.give_back_stack() };
+    }
+
+    /// Give back the thread's stack.
+    ///
+    /// # Safety
+    /// This process does not have the thread (any more).
+    pub unsafe fn give_back_stack(self) {
+        // SAFETY: guaranteed by the caller.
+        self.stack.into_iter().for_each(|stack| unsafe { stack.give_back() });
     }
 }
 

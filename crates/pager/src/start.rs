@@ -5,10 +5,10 @@ use crate::config::{uses_flash, uses_nvm, Config, Place, DIRECT, LEAST_BUDGET, L
 use crate::copying::CopyEvictor;
 use crate::evict::DirectEvictor;
 use crate::frames::Frames;
-use crate::kernel::memory;
 use crate::kernel::pagemap::PageMap;
 use crate::kernel::sparse::Sparse;
 use crate::kernel::uffd::{self, Uffd};
+use crate::kernel::{memory, own};
 use crate::kernel::{Missing, PAGE, TMPFS};
 use crate::priority::Priority;
 use crate::record::Record;
@@ -51,10 +51,10 @@ pub fn probe_store(scheme: &SchemeSpec, place: &Place, flash: &Path) -> Result<(
     probe()?;
     if uses_nvm(scheme) {
         let file = open_nvm(place, PAGE)?;
-        let start = memory::map_shared_file(&file, PAGE).map_err(|e| Missing::new("address space", e.to_string()))?;
+        let start = own::map_file(&file, PAGE).map_err(|e| Missing::new("address space", e.to_string()))?;
         let bound = bind(place, start..start + PAGE);
         // SAFETY: mapped above, and nothing uses it.
-        let _ = unsafe { memory::unmap(start..start + PAGE) };
+        let _ = unsafe { own::give_back(start..start + PAGE) };
         bound?;
     }
     if uses_flash(scheme) {
@@ -143,7 +143,14 @@ impl Pager {
                 }
             })
         };
-        spawned.map_err(|e| Missing::new("a thread", e.to_string())).and_then(|thread| ready.wait().map(|()| thread))
+        let thread = spawned.map_err(|e| Missing::new("a thread", e.to_string()))?;
+        match ready.wait() {
+            Ok(()) => Ok(thread),
+            Err(missing) => {
+                thread.join();
+                Err(missing)
+            }
+        }
     }
 }
 
@@ -173,7 +180,7 @@ fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
         DIRECT => {
             let limit = config.store_bytes.map_or(u32::MAX, |b| (b / PAGE) as u32);
             let file = open_nvm(&config.place, pages * PAGE)?;
-            let mirror = memory::map_shared_file(&file, pages * PAGE).map_err(failed("address space"))?;
+            let mirror = own::map_file(&file, pages * PAGE).map_err(failed("address space"))?;
             bind(&config.place, mirror..mirror + pages * PAGE)?;
             // SAFETY: zero is a u32.
             let home = unsafe { Sparse::new(PAGES / CHUNK) }.map_err(failed("address space"))?;

@@ -105,7 +105,7 @@ impl Stats {
         let file = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?;
         let size = PAGE + MAX_RUNS * size_of::<[AtomicU64; 2]>();
         rustix::fs::ftruncate(&file, size as u64)?;
-        let address = crate::kernel::memory::map_shared_file(&file, size)?;
+        let address = crate::kernel::own::map_file(&file, size)?;
         // SAFETY: zeroed pages that are never unmapped; zeros are valid counters; every access is
         // atomic.
         let stats = unsafe { &*(address as *const Stats) };

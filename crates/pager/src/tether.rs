@@ -9,8 +9,8 @@
 //! because no descriptor is left, the slots that a fork froze stay frozen: their pages move to new
 //! slots when they are written and evicted again.
 
-use crate::kernel::memory;
 use crate::kernel::PAGE;
+use crate::kernel::{memory, own};
 use crate::stats::add;
 use crate::world::bit::*;
 use crate::world::{Backing, World};
@@ -96,6 +96,6 @@ impl World {
 fn new_tether() -> rustix::io::Result<(OwnedFd, usize)> {
     let file = rustix::fs::memfd_create(c"swaplab-tether", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
     rustix::fs::ftruncate(&file, PAGE as u64)?;
-    let address = memory::map_shared_file(&file, PAGE)?;
+    let address = own::map_file(&file, PAGE)?;
     Ok((file, address))
 }

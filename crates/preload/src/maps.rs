@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use std::ops::Range;
 use swaplab_pager::kernel::memory::READ_WRITE;
 use swaplab_pager::kernel::PAGE;
-use swaplab_pager::PageRange;
+use swaplab_pager::{addresses, Attributes, PageRange};
 
 /// A mapping without an address and up to this size is placed in the pager's reserved range, with
 /// the alignment that allocators need. The kernel places larger mappings and those with an address.
@@ -153,7 +153,7 @@ fn protect(address: *mut c_void, len: usize, prot: c_int, call: impl Fn(usize, u
     if done == Err(Errno::ACCESS) && prot & libc::PROT_EXEC != 0 {
         // The kernel does not permit executing the NVM file (noexec): move the content to anonymous
         // memory.
-        done = move_to_foreign(pager, range.clone(), address).and_then(|()| pager.lock_world().protect(range, prot as u32, key, piece));
+        done = move_to_foreign(pager, range.clone()).and_then(|()| pager.lock_world().protect(range, prot as u32, key, piece));
     }
     if done.is_ok() {
         after_growth(pager, address);
@@ -181,20 +181,21 @@ pub unsafe extern "C" fn madvise(address: *mut c_void, len: size_t, advice: c_in
         // An eviction would replace the mapping and lose the kernel's guard markers, so this memory
         // is no longer managed.
         GUARD_INSTALL => {
-            let Some(prot) = pager.lock_world().protection(&range) else { return c_result(Err(Errno::INVAL)) };
             let mut world = pager.lock_world();
-            let renewed = world.renew(range.clone(), prot);
-            if renewed.is_err() {
-                return c_result(renewed);
+            for (piece, prot) in world.managed(range) {
+                let renewed = world.renew(piece.clone(), prot);
+                if renewed.is_err() {
+                    return c_result(renewed);
+                }
+                world.make_foreign(piece);
             }
-            world.make_foreign(range);
             kernel!(SYS_madvise, address, len, advice) as c_int
         }
         libc::MADV_MERGEABLE | libc::MADV_UNMERGEABLE => 0,
         libc::MADV_DONTFORK | libc::MADV_DOFORK => c_result(pager.lock_world().unshare(range, advice == libc::MADV_DONTFORK)),
         libc::MADV_WIPEONFORK => {
             if !pager.lock_world().disown(range.clone()) {
-                if let Err(errno) = move_to_foreign(pager, range, address) {
+                if let Err(errno) = move_to_foreign(pager, range) {
                     return c_result(Err(errno));
                 }
             }
@@ -233,7 +234,7 @@ pub unsafe extern "C" fn mremap(old: *mut c_void, old_len: size_t, new_len: size
             return fail(Errno::NOMEM);
         }
     }
-    let Some(prot) = pager.lock_world().protection(&range) else { return fail(Errno::FAULT) };
+    let Some(Attributes { prot, locked, unshared, .. }) = pager.lock_world().attributes(&range) else { return fail(Errno::FAULT) };
     let (placed, new) = if fixed { (libc::MAP_FIXED, new) } else { (0, std::ptr::null_mut()) };
     // SAFETY: the interposed mmap; with MREMAP_FIXED the call replaces the target's old content.
     let target = unsafe { mmap(new, wanted * PAGE, READ_WRITE as c_int, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | placed, -1, 0) };
@@ -249,12 +250,19 @@ pub unsafe extern "C" fn mremap(old: *mut c_void, old_len: size_t, new_len: size
     if changed && keep {
         kernel!(SYS_mprotect, from.start, from.len(), prot);
     }
-    let left = if keep { pager.lock_world().discard(range) } else { pager.lock_world().give_back(range) };
-    if prot != READ_WRITE {
-        // SAFETY: the interposed mprotect, on the mapping made above.
-        unsafe { mprotect(target, wanted * PAGE, prot as c_int) };
+    let gone = if keep { pager.lock_world().discard(range) } else { pager.lock_world().give_back(range) };
+    // The kernel moves the mapping with its properties.
+    // SAFETY: the interposed functions, on the mapping made above.
+    unsafe {
+        (prot != READ_WRITE).then(|| mprotect(target, wanted * PAGE, prot as c_int));
+        unshared.then(|| madvise(target, wanted * PAGE, libc::MADV_DONTFORK));
     }
-    left.map_or_else(fail, |()| target)
+    if locked {
+        let start = target as usize;
+        pager.pages(&(start..start + wanted * PAGE)).map(|moved| pager.lock_world().lock(moved, true));
+        kernel!(SYS_mlock, target, wanted * PAGE);
+    }
+    gone.map_or_else(fail, |()| target)
 }
 
 /// Let the kernel move foreign memory. If its old addresses are in the reserved range, reserve them
@@ -279,9 +287,14 @@ fn move_foreign(pager: &swaplab_pager::Pager, range: PageRange, [old, old_len, n
 /// Move the content of `range` to anonymous memory that is not managed, at the same addresses. For
 /// properties that a mapping of the NVM file cannot have: execution of a noexec file,
 /// `MADV_WIPEONFORK`.
-fn move_to_foreign(pager: &swaplab_pager::Pager, range: PageRange, address: *mut c_void) -> rustix::io::Result<()> {
-    let prot = pager.lock_world().protection(&range).ok_or(Errno::INVAL)?;
-    let bytes = address as usize..address as usize + range.len() * PAGE;
+fn move_to_foreign(pager: &swaplab_pager::Pager, range: PageRange) -> rustix::io::Result<()> {
+    let pieces = pager.lock_world().managed(range);
+    pieces.into_iter().try_for_each(|(piece, prot)| move_piece_to_foreign(pager, piece, prot))
+}
+
+/// [`move_to_foreign`] for a piece with one protection.
+fn move_piece_to_foreign(pager: &swaplab_pager::Pager, range: PageRange, prot: u32) -> rustix::io::Result<()> {
+    let bytes = addresses(&range);
     let anonymous = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     let other = kernel!(SYS_mmap, 0, bytes.len(), READ_WRITE, anonymous, -1isize, 0);
     if other == -1 {

@@ -8,7 +8,7 @@
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use swaplab_pager::kernel::memory;
+use swaplab_pager::kernel::{self, memory};
 
 /// Address space to reserve, in bytes, and the least amount if `ulimit -v` does not permit more. It
 /// takes memory as it is used.
@@ -38,7 +38,7 @@ pub fn range() -> std::ops::Range<usize> {
 fn reserve() -> Option<(usize, usize)> {
     let limit = rustix::process::getrlimit(rustix::process::Resource::As).current.map_or(usize::MAX, |limit| limit as usize / 8);
     let sizes = std::iter::successors(Some(MOST), |size| Some(size / 2)).take_while(|size| *size >= LEAST);
-    sizes.filter(|size| *size <= limit.max(LEAST)).find_map(|size| memory::reserve_own(size).ok().map(|start| (start, size)))
+    sizes.filter(|size| *size <= limit.max(LEAST)).find_map(|size| kernel::own::take_elsewhere(size).ok().map(|start| (start, size)))
 }
 
 /// Allocates consecutive parts of the range, and frees none.

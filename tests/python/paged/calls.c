@@ -41,6 +41,48 @@ static void remaps(void)
 	zeros(low + 2 * MIB, 2 * MIB, "the second half");
 }
 
+static void properties(void)
+{
+	/* Memory that is not inherited, or locked, stays so when it grows and when it moves. */
+	char *memory = MMAP(0, 8 * MIB, RW, ANONYMOUS);
+	need(!MUNMAP(memory + 2 * MIB, 6 * MIB) && !MADVISE(memory, MIB, MADV_DONTFORK), "a half that is not inherited");
+	FAILS(MREMAP(memory, 2 * MIB, 16 * MIB, MREMAP_MAYMOVE, 0), EFAULT);
+	need(!MADVISE(memory + MIB, MIB, MADV_DONTFORK), "the other half");
+	memory = MREMAP(memory, 2 * MIB, 4 * MIB, MREMAP_MAYMOVE, 0);
+	need(memory != MAP_FAILED, "mremap of memory that is not inherited");
+	fill(memory, 4 * MIB, 1);
+	need(ends_by(reads, memory) == SIGSEGV && ends_by(reads, memory + 3 * MIB) == SIGSEGV, "a child has none of it");
+	char *target = fresh(16 * MIB);
+	memory = MREMAP(memory, 4 * MIB, 16 * MIB, MREMAP_MAYMOVE | MREMAP_FIXED, target);
+	need(memory == target && ends_by(reads, memory) == SIGSEGV && ends_by(reads, memory + 8 * MIB) == SIGSEGV, "nor after a move");
+	press();
+	same(memory, 4 * MIB, 1, "what has moved");
+	char *locked = fresh(MIB);
+	need(!mlock(locked, MIB), "mlock");
+	fill(locked, MIB, 2);
+	char *moved = MREMAP(locked, MIB, MIB, MREMAP_MAYMOVE | MREMAP_FIXED, memory + 8 * MIB);
+	need(moved == memory + 8 * MIB, "mremap of locked memory");
+	press();
+	unsigned char in_memory[MIB / PAGE];
+	need(!mincore(moved, MIB, in_memory), "mincore");
+	for (size_t i = 0; i < sizeof in_memory; i++) need(in_memory[i] & 1, "a locked page after pressure");
+	FAILS(MADVISE(moved, MIB, MADV_DONTNEED), EINVAL);
+	same(moved, MIB, 2, "locked memory");
+}
+
+static void holes(void)
+{
+	/* A program may map again where it has unmapped: nothing else may lie there. */
+	char *memory = MMAP(0, 32 * MIB, RW, ANONYMOUS | MAP_GROWSDOWN);
+	need(memory != MAP_FAILED && !MUNMAP(memory, 32 * MIB), "mmap and munmap");
+	for (size_t at = 0; at < 32 * MIB; at += PAGE) {
+		int flags = ANONYMOUS | (at < 16 * MIB ? MAP_FIXED : MAP_FIXED_NOREPLACE);
+		need(MMAP(memory + at, PAGE, RW, flags) == memory + at, "mmap of a page");
+		fill(memory + at, PAGE, at);
+	}
+	same(memory, 32 * MIB, 0, "all pages");
+}
+
 static void fixed(void)
 {
 	char *memory = pushed_out(8 * MIB, 1);
@@ -181,7 +223,8 @@ static void blocks(void)
 int main(int count, char **words)
 {
 	const struct Case cases[] = {
-		{"remaps", remaps}, {"fixed", fixed}, {"advice", advice}, {"keys", keys}, {"locks", locks}, {"blocks", blocks}, {0},
+		{"remaps", remaps}, {"properties", properties}, {"holes", holes}, {"fixed", fixed}, {"advice", advice}, {"keys", keys},
+		{"locks", locks}, {"blocks", blocks}, {0},
 	};
 	return run_case(cases, count, words);
 }

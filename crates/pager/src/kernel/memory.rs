@@ -1,12 +1,10 @@
-//! Memory mappings and their pages: `mmap`, `mprotect`, `madvise`; and tables of zeros.
+//! Memory mappings and their pages: `mmap`, `mprotect`, `madvise`.
 
-use super::PAGE;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::io::{Errno, Result};
 use rustix::mm::{self, MapFlags, MprotectFlags, ProtFlags};
 use std::ffi::c_void;
-use std::ops::{Deref, DerefMut, Range};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::ops::Range;
 
 /// The protection of a mapping, as `PROT_*` bits.
 pub type Prot = u32;
@@ -22,43 +20,6 @@ pub fn reserve(len: usize) -> Result<usize> {
     // SAFETY: a new mapping at an address of the kernel's choice aliases nothing.
     unsafe { mm::mmap_anonymous(std::ptr::null_mut(), len, ProtFlags::empty(), MapFlags::PRIVATE | MapFlags::NORESERVE) }
         .map(|p| p as usize)
-}
-
-/// The ranges of the pager's own memory, each by start and length; a start of 0 is unused. The
-/// table is static because the pager's allocator registers its own memory here.
-static OWN: [[AtomicUsize; 2]; 4096] = [const { [const { AtomicUsize::new(0) }; 2] }; 4096];
-
-/// [`reserve`] for the pager's own use, so that `account.rs` can tell it from the program's memory.
-pub fn reserve_own(len: usize) -> Result<usize> {
-    let start = reserve(len)?;
-    for [place, length] in &OWN {
-        if place.compare_exchange(0, start, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-            length.store(len, Ordering::Release);
-            break;
-        }
-    }
-    Ok(start)
-}
-
-/// The ranges of the pager's own memory.
-pub fn own() -> impl Iterator<Item = Bytes> {
-    OWN.iter()
-        .map(|[start, len]| (start.load(Ordering::Acquire), len.load(Ordering::Acquire)))
-        .filter(|(start, _)| *start != 0)
-        .map(|(start, len)| start..start + len)
-}
-
-/// Unmap a range of [`reserve_own`].
-///
-/// # Safety
-/// Nothing uses the range any more.
-pub unsafe fn unmap_own(range: Bytes) -> Result<()> {
-    if let Some([place, length]) = OWN.iter().find(|[place, _]| place.load(Ordering::Relaxed) == range.start) {
-        length.store(0, Ordering::Relaxed);
-        place.store(0, Ordering::Release);
-    }
-    // SAFETY: guaranteed by the caller.
-    unsafe { unmap(range) }
 }
 
 /// Replace `range` by fresh anonymous memory, which reads as zeros.
@@ -93,12 +54,17 @@ pub unsafe fn map_private_file(range: Bytes, prot: Prot, file: &OwnedFd, offset:
     Ok(())
 }
 
-/// Map `len` bytes of `file` shared and writable. Through the mapping, threads without the file's
-/// descriptor can punch holes.
-pub fn map_shared_file(file: &OwnedFd, len: usize) -> Result<usize> {
-    let (prot, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED | MapFlags::NORESERVE);
-    // SAFETY: a new mapping at an address of the kernel's choice aliases nothing.
-    unsafe { mm::mmap(std::ptr::null_mut(), len, prot, flags, file.as_fd(), 0) }.map(|p| p as usize)
+/// Map `len` bytes of `file` shared and writable, over what is mapped at `at`, or where the kernel
+/// places it.
+///
+/// # Safety
+/// The caller owns the addresses from `at`, if there is one, and uses none of them.
+pub unsafe fn map_shared_file(file: &OwnedFd, at: Option<usize>, len: usize) -> Result<usize> {
+    let prot = ProtFlags::READ | ProtFlags::WRITE;
+    let placed = if at.is_some() { MapFlags::FIXED } else { MapFlags::empty() };
+    let flags = MapFlags::SHARED | MapFlags::NORESERVE | placed;
+    // SAFETY: guaranteed by the caller.
+    unsafe { mm::mmap(at.unwrap_or(0) as *mut c_void, len, prot, flags, file.as_fd(), 0) }.map(|p| p as usize)
 }
 
 /// Unmap `range`.
@@ -224,48 +190,4 @@ pub fn bind_to_node(range: Bytes, node: u32) -> Result<()> {
 pub unsafe fn bytes<'a>(range: Bytes) -> &'a [u8] {
     // SAFETY: guaranteed by the caller.
     unsafe { std::slice::from_raw_parts(range.start as *const u8, range.len()) }
-}
-
-/// A table of zeros, which takes memory only for the pages that are accessed.
-pub struct Zeroed<T: Copy> {
-    start: usize,
-    len: usize,
-    kind: std::marker::PhantomData<T>,
-}
-
-impl<T: Copy> Zeroed<T> {
-    /// Reserve a table of `len` elements.
-    ///
-    /// # Safety
-    /// All bits zero must be a value of `T`.
-    pub unsafe fn new(len: usize) -> Result<Zeroed<T>> {
-        let size = (len * size_of::<T>()).next_multiple_of(PAGE).max(PAGE);
-        let start = reserve_own(size)?;
-        // SAFETY: the range was reserved on the line above.
-        unsafe { protect(start..start + size, READ_WRITE) }?;
-        Ok(Zeroed { start, len, kind: std::marker::PhantomData })
-    }
-}
-
-impl<T: Copy> Deref for Zeroed<T> {
-    type Target = [T];
-    fn deref(&self) -> &[T] {
-        // SAFETY: `new` mapped `len` zeroed elements, and only this value refers to them.
-        unsafe { std::slice::from_raw_parts(self.start as *const T, self.len) }
-    }
-}
-
-impl<T: Copy> DerefMut for Zeroed<T> {
-    fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as in `deref`, and `self` is borrowed mutably.
-        unsafe { std::slice::from_raw_parts_mut(self.start as *mut T, self.len) }
-    }
-}
-
-impl<T: Copy> Drop for Zeroed<T> {
-    fn drop(&mut self) {
-        let size = (self.len * size_of::<T>()).next_multiple_of(PAGE).max(PAGE);
-        // SAFETY: mapped by `new`, and no borrow exists any more.
-        let _ = unsafe { unmap_own(self.start..self.start + size) };
-    }
 }

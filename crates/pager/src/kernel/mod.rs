@@ -3,9 +3,11 @@
 //! called it would manage its own memory.
 
 pub mod memory;
+pub mod own;
 pub mod pagemap;
 pub mod sparse;
 pub mod uffd;
+pub mod zeroed;
 
 /// The page size in bytes. The pager does not start on machines with another one.
 pub const PAGE: usize = 4096;

@@ -2,7 +2,9 @@
 //! zero until they are written. Memory is taken in leaves of 2^18 entries, when an entry of the
 //! leaf is first written.
 
-use super::memory::{self, Zeroed, READ_WRITE};
+use super::memory::{self, READ_WRITE};
+use super::own;
+use super::zeroed::Zeroed;
 use rustix::io::Result;
 use std::ops::{Index, IndexMut, Range};
 
@@ -40,8 +42,8 @@ impl<T: Copy + Default> Sparse<T> {
     fn make_leaf(&mut self, number: usize) -> &mut [T] {
         if self.top[number] == 0 {
             let size = LEAF * size_of::<T>();
-            let made = memory::reserve_own(size).and_then(|start| {
-                // SAFETY: reserved on the line above.
+            let made = own::take(size).and_then(|start| {
+                // SAFETY: taken on the line above.
                 unsafe { memory::protect(start..start + size, READ_WRITE) }.map(|()| start)
             });
             // Without its tables the pager does not know which pages are out.
@@ -163,7 +165,7 @@ impl<T: Copy> Drop for Sparse<T> {
         let size = LEAF * size_of::<T>();
         for start in self.top.iter().copied().filter(|start| *start != 0) {
             // SAFETY: mapped by `make_leaf`, and no borrow exists any more.
-            let _ = unsafe { memory::unmap_own(start..start + size) };
+            let _ = unsafe { own::give_back(start..start + size) };
         }
     }
 }

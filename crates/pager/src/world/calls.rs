@@ -88,7 +88,7 @@ impl World {
     /// that is impossible.
     pub fn extend(&mut self, range: &PageRange, pages: usize) -> bool {
         let added = range.end..range.start + pages;
-        let Span::Managed(attributes) = self.spans.at(range.start) else { return false };
+        let Some(attributes) = self.attributes(range) else { return false };
         let prot = attributes.prot;
         let bytes = addresses(&added);
         let reserved = self.spans.reserved();
@@ -100,9 +100,11 @@ impl World {
         } else if memory::map_unoccupied(bytes.clone(), prot).is_err() {
             return false;
         } else {
-            memory::no_huge_pages(bytes);
+            memory::no_huge_pages(bytes.clone());
         }
-        self.spans.set(added, Span::Managed(Attributes { unshared: false, ..attributes }));
+        self.spans.set(added.clone(), Span::Managed(attributes));
+        // The kernel extends the mapping with its properties.
+        attributes.unshared.then(|| self.unshare(added, true));
         true
     }
 

@@ -9,7 +9,7 @@
 
 use super::bit::*;
 use super::{Backing, Forks, Gate, Mode, World};
-use crate::kernel::{memory, PAGE};
+use crate::kernel::{own, PAGE};
 use crate::managed_list::ManagedList;
 use crate::runs::RunMap;
 use crate::spans::{Attributes, PageRange, Span};
@@ -44,7 +44,7 @@ impl World {
         let copies = matches!(self.backing, Backing::Copying(_));
         if let Backing::Direct { mirror, .. } = std::mem::replace(&mut self.backing, Backing::Nowhere) {
             // SAFETY: the parent's file, of which only the backing knew.
-            let _ = unsafe { memory::unmap(mirror..mirror + self.spans.reserved().len() * PAGE) };
+            let _ = unsafe { own::give_back(mirror..mirror + self.spans.reserved().len() * PAGE) };
         }
         self.inherited.clear();
         let written: Vec<PageRange> = self.state.all_written().collect();

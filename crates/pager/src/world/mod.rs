@@ -12,12 +12,13 @@ mod tests;
 
 use crate::frames::Frames;
 use crate::kernel::memory::{self, Prot};
+use crate::kernel::own;
 use crate::kernel::sparse::Sparse;
 use crate::kernel::{Missing, PAGE};
 use crate::managed_list::ManagedList;
 use crate::record::{EventKind, Record};
 use crate::runs::RunMap;
-use crate::spans::{PageRange, Span, Spans};
+use crate::spans::{Attributes, PageRange, Span, Spans};
 use crate::stats::Stats;
 use crate::store::Store;
 use crate::{CHUNK, PAGES};
@@ -163,6 +164,8 @@ impl World {
         let no_room = |e: Errno| Missing::new("address space", format!("{e}; raise the limit on virtual memory (ulimit -v)"));
         let base = memory::reserve((reserved + LARGE) * PAGE).map_err(no_room)?.next_multiple_of(LARGE * PAGE);
         memory::no_huge_pages(base..base + reserved * PAGE);
+        // The pager's tables and the mirror of the NVM file.
+        own::reserve((reserved + reserved / 64) * PAGE).map_err(no_room)?;
         // SAFETY: zero is a u8.
         let state = unsafe { Sparse::new(PAGES) }.map_err(no_room)?;
         let mode = Mode::Paging;
@@ -214,12 +217,17 @@ impl World {
         }
     }
 
-    /// The protection of `range`, if all of it is managed memory with the same attributes.
-    pub fn protection(&self, range: &PageRange) -> Option<Prot> {
+    /// The attributes of `range`, if all of it is managed memory with the same ones.
+    pub fn attributes(&self, range: &PageRange) -> Option<Attributes> {
         match self.spans.pieces(range.clone()).next()? {
-            (piece, Span::Managed(attributes)) if piece == *range => Some(attributes.prot),
+            (piece, Span::Managed(attributes)) if piece == *range => Some(attributes),
             _ => None,
         }
+    }
+
+    /// The managed pieces of `range`, each with its protection.
+    pub fn managed(&self, range: PageRange) -> Vec<(PageRange, Prot)> {
+        self.spans.pieces(range).filter(|(_, span)| span.is_managed()).map(|(piece, span)| (piece, span.prot())).collect()
     }
 
     /// Whether all of `range` is foreign.

@@ -27,8 +27,9 @@ fn the_policy_drops_forgotten_pages_and_empty_ranges_have_no_state() {
     let open = Span::Managed(crate::spans::Attributes { prot: memory::READ_WRITE, ..Default::default() });
     world.spans.set(start..start + 9, open);
     assert!(world.needs_pager_thread() && world.managed_bytes() == 9 * PAGE);
-    assert_eq!(world.protection(&(start..start + 9)), Some(memory::READ_WRITE));
-    assert_eq!([start..start + 10, start + 9..start + 10].map(|range| world.protection(&range)), [None, None]);
+    assert_eq!(world.attributes(&(start..start + 9)).map(|a| a.prot), Some(memory::READ_WRITE));
+    assert_eq!(world.managed(start..start + 10), [(start..start + 9, memory::READ_WRITE)]);
+    assert_eq!([start..start + 10, start + 9..start + 10].map(|range| world.attributes(&range)), [None, None]);
     assert!(!world.is_foreign(&(start - 1..start + 1)) && world.is_foreign(&(0..16)));
     let policy = swaplab_policy::PolicySpec::parse("fifo").unwrap();
     let costs = swaplab_policy::Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 };
@@ -64,7 +65,7 @@ fn the_home_of_an_unused_chunk_is_released_with_its_blocks() {
     let blocks = || rustix::fs::fstat(&file).unwrap().st_blocks as u64;
     assert_eq!(blocks(), 3 * BLOCKS);
     let mut world = World::new(64, 8, &STATS).unwrap();
-    let mirror = memory::map_shared_file(&file, 3 * CHUNK * PAGE).unwrap();
+    let mirror = own::map_file(&file, 3 * CHUNK * PAGE).unwrap();
     // SAFETY: zero is a u32.
     let mut home: Sparse<u32> = unsafe { Sparse::new(PAGES / CHUNK) }.unwrap();
     let chunk = world.spans.reserved().start.div_ceil(CHUNK);
