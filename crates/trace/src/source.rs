@@ -262,6 +262,34 @@ mod tests {
     use std::io::Write;
 
     #[test]
+    fn a_document_of_several_chunks_is_read_whole_up_to_the_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("document");
+        let content: Vec<u8> = (0..2 * CHUNK + 7).map(|at| at as u8).collect();
+        std::fs::write(&path, &content).unwrap();
+        let of = |limit| read_to_end(&mut Source::open(&path, &mut |_, _| true).unwrap(), limit);
+        assert!(of(content.len()).unwrap() == content);
+        assert!(of(content.len() - 1).unwrap_err().to_string().contains("more than 524294 bytes in one document"));
+    }
+
+    /// The lines of the first chunk count, whose last line goes on in the second one.
+    #[test]
+    fn an_error_names_its_line_in_any_chunk() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lines");
+        std::fs::write(&path, "123456\n".repeat(CHUNK / 7 + 10) + "bad\n").unwrap();
+        let mut progress = |_, _| true;
+        let mut source = Source::open(&path, &mut progress).unwrap();
+        let mut lines = 0;
+        let error = Lines::new(&mut source).each(|line| {
+            lines += 1;
+            (line == b"123456").then_some(()).ok_or(LineError::Expected("123456"))
+        });
+        assert_eq!(lines, CHUNK / 7 + 11);
+        assert!(error.unwrap_err().to_string().ends_with(&format!("lines: line {lines}: 'bad'; expected 123456")));
+    }
+
+    #[test]
     fn a_file_is_read_as_it_is_or_decompressed() {
         const TEXT: &[u8] = b"page,op\n1,R\n";
         let zlib = |mut encoder: flate2::write::ZlibEncoder<Vec<u8>>| encoder.write_all(TEXT).and_then(|()| encoder.finish()).unwrap();

@@ -111,6 +111,27 @@ fn pgcsv_takes_classes_from_the_page_table_then_from_maps() {
     assert!(error.ends_with("p.csv: line 2: '20,F,1048576,3'; expected a file number third"), "{error}");
 }
 
+/// A mapping that was moved keeps its file, and its file its class.
+#[test]
+fn a_moved_mapping_keeps_its_file() {
+    let folder = Folder::new();
+    folder.import("t.csv", b"M,10,4,F,1,100\nV,10,4,30,4\nR,32\n", &Options::default()).unwrap();
+    let table = Trace::open(&folder.slt()).unwrap().page_table().unwrap().clone();
+    assert_eq!((table.classes[0], table.file_pages[0].file, table.file_pages[0].offset), (Class::File, 1, 102));
+}
+
+/// What a trace is, is in its first bytes or its name.
+#[test]
+fn a_trace_is_opened_under_any_name_and_a_broken_one_is_refused_under_its_own() {
+    let folder = Folder::new();
+    folder.import("t.txt", b"1 R\n2 W\n", &Options::default()).unwrap();
+    let renamed = folder.file("trace", &std::fs::read(folder.slt()).unwrap());
+    assert_eq!(open(&renamed, &Options::default(), &mut |_, _| true).unwrap().meta.references(), 2);
+    let broken = folder.file("broken.slt", b"1 R\n2 W\n");
+    let error = open(&broken, &Options::default(), &mut |_, _| true).err().unwrap().to_string();
+    assert!(error.contains("broken.slt") && !error.contains("format"), "{error}");
+}
+
 #[test]
 fn lackey_splits_accesses_across_pages_and_modifies_twice() {
     let text = b"==1== Lackey\nI  04000ffe,3\n L 1000,8\n S 1ffc,8\n M 5000,4\n";
@@ -127,6 +148,11 @@ fn oracle_general_goes_and_comes_back() {
     let bytes = zstd::stream::decode_all(std::fs::File::open(&path).unwrap()).unwrap();
     let next: Vec<i64> = bytes.chunks(24).map(|r| i64::from_le_bytes(r[16..].try_into().unwrap())).collect();
     assert_eq!(next, [2, -1, -1]);
+    // Across blocks, too: pages 0 to 99,999 twice.
+    let twice: String = (0..200_000).map(|at| format!("{} R\n", at % 100_000)).collect();
+    folder.import("twice.txt", twice.as_bytes(), &Options::default()).unwrap();
+    let next = export::next_uses(&Trace::open(&folder.slt()).unwrap()).unwrap();
+    assert!(next.iter().zip(0..).all(|(next, at)| *next == if at < 100_000 { at + 100_000 } else { u32::MAX }));
     assert_eq!(
         to_csv(&open(&path, &Options::default(), &mut |_, _| true).unwrap(), &folder.0.path().join("b.csv")),
         "page,op\n9,R\n5,R\n9,R\n"
@@ -224,6 +250,8 @@ fn a_block_trace_may_say_itself_which_sectors_are_swap() {
         (meta.partitions["swap"].read_bytes, meta.partitions["file"].read_bytes, meta.partitions["file"].write_bytes),
         (4096, 4096, 8192)
     );
+    let classes = Trace::open(&folder.slt()).unwrap().page_table().unwrap().classes.clone();
+    assert_eq!(classes, [Class::Anonymous, Class::Shared, Class::Shared, Class::Shared], "swap, the rest of that request, the other one");
     let ranges = folder.file("ranges", b"other 0 99\n");
     let meta = folder.import("t", text.as_bytes(), &Options { ranges: Some(ranges), ..Options::default() }).unwrap();
     assert_eq!(meta.partitions.keys().collect::<Vec<_>>(), ["file", "other"]);

@@ -84,6 +84,8 @@ fn an_anonymized_trace_keeps_distances() {
     let out = folder.path().join("out.slt");
     tools::anonymize(&Trace::open(&path).unwrap(), 1, &out, &mut |_, _| true).unwrap();
     let (marks, references) = content(&out);
+    tools::anonymize(&Trace::open(&path).unwrap(), 2, &out, &mut |_, _| true).unwrap();
+    assert_ne!(content(&out).1, references, "the seed decides where the pages lie");
     let base = references[0].1;
     assert!(base != 10 && references == [(0, base), (1, references[1].1), (0, base + 2)]);
     assert_eq!(marks, [map(0, base, 7, 1), map(0, base + 1, 2, 1)]);

@@ -117,5 +117,19 @@ mod tests {
             .map(|(time, name)| format!("{time}{name}"))
             .collect();
         assert_eq!(events, ["2a", "5", "5b", "5c", "6", "9", "20d", "20"]);
+        // A viewer joins the packets of one sequence.
+        assert!(file.packets.iter().all(|packet| packet.trusted_packet_sequence_id == Some(SEQUENCE)));
+    }
+
+    #[test]
+    fn a_counter_has_the_unit_of_its_values() {
+        let track = |content| Track { name: "t".into(), under: None, content };
+        let [bytes, time, count] = [Content::Bytes, Content::Nanoseconds, Content::Count].map(|of| track(of(vec![(4, 9)])));
+        let file = File::decode(&pftrace(&[bytes, time, count, track(Content::Group)])[..]).unwrap();
+        let units: Vec<_> =
+            file.packets.iter().filter_map(|p| p.track_descriptor.as_ref()).map(|t| t.counter.as_ref().and_then(|c| c.unit)).collect();
+        assert_eq!(units, [Some(Unit::SizeBytes.into()), Some(Unit::TimeNs.into()), Some(Unit::Count.into()), None]);
+        let values: Vec<_> = file.packets.iter().filter_map(|p| Some((p.timestamp?, p.track_event.as_ref()?.counter_value?))).collect();
+        assert_eq!(values, [(4, 9); 3]);
     }
 }

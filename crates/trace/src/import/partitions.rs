@@ -209,6 +209,8 @@ mod tests {
         assert_eq!(extents("f", listing).unwrap(), [(80, 87, "swap".into()), (160, 175, "swap".into())]);
         assert_eq!(named("r", "# c\n/system 0 99\n\n/data 100 199\n").unwrap().len(), 2);
         assert!(extents("f", "nothing").is_err());
+        let none = extents("f", &listing.replace("10.. 10", "10.. 9")).unwrap_err().to_string();
+        assert_eq!(none, "f: an extent from 10 to 9; expected blocks in order, sectors below 2^55");
         let e = named("r", "/system 0 99\n/data 7").unwrap_err().to_string();
         assert_eq!(e, "r: line 2: '/data 7'; expected NAME FIRST LAST: a partition and its sectors of 512 bytes");
     }

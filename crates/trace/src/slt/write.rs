@@ -222,6 +222,28 @@ impl TraceWriter {
 mod tests {
     use super::*;
 
+    /// Bytes of four random bits without repetitions take half of their size. Random bytes are
+    /// stored, and so are those of seven bits, which would take an eighth less.
+    #[test]
+    fn a_plane_is_compressed_where_that_saves_an_eighth() {
+        let mut state = 1u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 56) as u8
+        };
+        let head: Vec<u8> = [10_000u32, 0].into_iter().flat_map(u32::to_le_bytes).collect();
+        let mut payload = |mask| head.iter().copied().chain((0..40_000).map(|_| random() & mask)).collect();
+        let of: [Vec<u8>; 3] = [0x0f, 0x7f, 0xff].map(&mut payload);
+        let sizes: Vec<usize> = of.iter().map(|payload| pack_planes(payload).unwrap().len()).collect();
+        let best: Vec<usize> = of
+            .iter()
+            .map(|payload| wire::to_planes(payload).map(|p| [1, ZSTD_LEVEL].map(|level| zstd::bulk::compress(&p, level).unwrap().len())))
+            .map(|planes| planes.into_iter().map(|sizes| sizes[0].min(sizes[1])).sum())
+            .collect();
+        assert_eq!(sizes[0], best[0]);
+        assert!((19_000..22_000).contains(&sizes[0]) && sizes[1] > 40_000 && sizes[2] > 40_000, "{sizes:?} {best:?}");
+    }
+
     /// A frame takes 24 bytes and its payload, so two blocks that begin one byte apart overlap.
     #[test]
     fn an_index_whose_blocks_overlap_is_refused() {

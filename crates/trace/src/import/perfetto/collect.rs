@@ -233,7 +233,7 @@ fn lmkd(text: &str) -> Option<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::perfetto::{FtraceEventBundle, RssStat};
+    use crate::perfetto::{FtraceEventBundle, KeyValue, NewTask, RssStat};
 
     /// Of the samples at 0, 60, 99 and 100 ms the first interval keeps its last, under the time of
     /// its first, and the other interval its only one. Sizes are in bytes, samples in KiB.
@@ -249,6 +249,30 @@ mod tests {
         collected.packet(TracePacket { ftrace_events: Some(FtraceEventBundle { event, lost_events: None }), ..TracePacket::default() });
         let sample = |ms: u64, kib| Event { at_ns: ms * 1_000_000, pid: Some(7), kind: EventKind::Sample(Counter::Anon, kib) };
         assert_eq!(collected.finish().0, [sample(0, 12), sample(100, 16)]);
+    }
+
+    /// Thread 8 of process 7 has no start of its own, and what it says is of its process.
+    #[test]
+    fn a_thread_is_no_process_and_counters_are_found_by_number() {
+        let mut collected = Collected::default();
+        let task = |pid, flags| Ftrace::NewTask(NewTask { pid: Some(pid), comm: Some(format!("p{pid}")), clone_flags: Some(flags) });
+        let size = RssStat { member: Some(1), size: Some(4096), curr: Some(1), mm_id: None };
+        let event = [(1, 1, task(7, 0x100)), (2, 7, task(8, THREAD)), (3, 8, Ftrace::RssStat(size))].map(|(at, pid, event)| FtraceEvent {
+            timestamp: Some(at),
+            pid: Some(pid),
+            event: Some(event),
+        });
+        let stats = SysStats {
+            meminfo: vec![KeyValue { key: Some(4), value: Some(30) }, KeyValue { key: Some(99), value: Some(1) }],
+            ..SysStats::default()
+        };
+        let ftrace_events = Some(FtraceEventBundle { event: event.to_vec(), lost_events: None });
+        collected.packet(TracePacket { timestamp: Some(4), ftrace_events, sys_stats: Some(stats), ..TracePacket::default() });
+        let sample = |at_ns, pid, counter, value| Event { at_ns, pid, kind: EventKind::Sample(counter, value) };
+        let (events, names, lost) = collected.finish();
+        let expected =
+            [sample(1, Some(7), Counter::Starts, 1), sample(3, Some(7), Counter::Anon, 4), sample(4, None, Counter::Buffers, 30)];
+        assert_eq!((events, names.get(&7).map(String::as_str), names.get(&8), lost), (expected.to_vec(), Some("p7"), None, false));
     }
 
     #[test]

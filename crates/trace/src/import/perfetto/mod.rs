@@ -187,6 +187,31 @@ mod tests {
         bytes
     }
 
+    /// Packed packets may hold packets, not packed ones, whichever way these are packed.
+    #[test]
+    fn packed_packets_are_unpacked_once() {
+        let zstd = |packets: &[u8]| zstd::bulk::compress(packets, 1).unwrap();
+        let zlib = |packets: &[u8]| {
+            let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+            std::io::Write::write_all(&mut encoder, packets).and_then(|()| encoder.finish()).unwrap()
+        };
+        let packed = |content: &[u8], by_zstd: bool| {
+            let (zstd, zlib) = if by_zstd { (Some(zstd(content)), None) } else { (None, Some(zlib(content))) };
+            TracePacket { compressed_packets: zlib, zstd_compressed_packets: zstd, ..TracePacket::default() }
+        };
+        let inside = |packet: &TracePacket| [&[PACKET][..], &packet.encode_length_delimited_to_vec()].concat();
+        for by_zstd in [false, true] {
+            let once = packed(&named(7, "mail"), by_zstd);
+            let mut collected = Collected::default();
+            take(once.clone(), &mut collected).unwrap();
+            assert_eq!(collected.finish().1[&7], "mail");
+            for outer in [false, true] {
+                let twice = packed(&inside(&once), outer);
+                assert_eq!(take(twice, &mut Collected::default()), Err("packed packets inside packed packets".into()));
+            }
+        }
+    }
+
     fn error(content: &[u8]) -> String {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.pftrace");
