@@ -43,6 +43,12 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(prop_oneof![3 => references, 1 => other.prop_map(|step| vec![step])], 1..30).prop_map(|s| s.concat())
 }
 
+/// Runs of consecutive pages: the first one, and an operation for each.
+fn runs() -> impl Strategy<Value = Vec<(PageId, Vec<Op>)>> {
+    let run = (0..PAGES).prop_flat_map(|first| (Just(first), prop::collection::vec(op(), 1..=(PAGES - first) as usize)));
+    prop::collection::vec(run, 1..40)
+}
+
 fn policies() -> impl Iterator<Item = &'static Entry> {
     POLICIES.iter()
 }
@@ -53,6 +59,19 @@ fn online() -> impl Iterator<Item = &'static Entry> {
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
+
+    /// A run of touches at once has the effect of its touches, one by one.
+    #[test]
+    fn a_run_of_touches_is_its_touches(runs in runs(), frames in FEW..MANY) {
+        for entry in online() {
+            let [mut single, mut whole] = [(); 2].map(|()| Plain::new(entry.key, PAGES as usize, frames));
+            for (first, ops) in &runs {
+                (*first..).zip(ops).for_each(|(page, op)| _ = single.access(page, *op));
+                whole.access_run(*first, ops);
+                prop_assert_eq!(single.resident(), whole.resident(), "{} after {:?} from {}", entry.key, ops, first);
+            }
+        }
+    }
 
     /// `Plain` asserts at every step that no more pages are resident than there are frames, and
     /// that the referenced page is. `PageView::release` asserts that the released page is resident.

@@ -170,6 +170,14 @@ mod tests {
         assert_eq!(batch.cost, [26.0, 0.0]);
     }
 
+    /// Of lists with equal shares the first one is scanned. An empty list loses what it was owed.
+    #[test]
+    fn an_empty_list_is_owed_nothing() {
+        let mut balance = ScanBalance::new(Rule::Cost, 100.0);
+        assert_eq!((balance.next([8, 8], [4, 4], [0, 0]), balance.owed), ((0, false), [-0.5, 0.5, 0.0, 0.0]));
+        assert_eq!((balance.next([8, 4], [4, 0], [0, 0]), balance.owed), ((0, false), [-0.5, 0.0, 0.0, 0.0]));
+    }
+
     #[test]
     fn each_list_is_scanned_by_its_length() {
         let mut balance = ScanBalance::new(Rule::Rotated, 60.0);

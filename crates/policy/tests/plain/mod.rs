@@ -59,12 +59,11 @@ impl Plain {
     /// Make one reference. Returns whether it faults.
     pub fn access(&mut self, page: PageId, op: Op) -> bool {
         let resident = self.pages.is_resident(page);
-        let policy = self.policy.as_dyn_mut();
         if op.is_write() {
-            self.pages.set(page, if self.pages.class(page) == Class::File { bits::DIRTY | bits::COPIED } else { bits::DIRTY });
+            self.write(page);
         }
         if resident {
-            policy.touch(page, op, &self.pages);
+            self.policy.as_dyn_mut().touch(page, op, &self.pages);
             assert!(self.pages.take_released().is_none(), "a touch released a page");
         } else {
             self.leaves_swap_cache(page);
@@ -78,6 +77,31 @@ impl Plain {
         }
         assert!(self.pages.is_resident(page) && self.used <= self.frames);
         !resident
+    }
+
+    /// Make references to `first` and the pages after it, one for each of `ops`; those in a row that
+    /// are resident are one call of the policy.
+    pub fn access_run(&mut self, first: PageId, ops: &[Op]) {
+        let mut at = 0;
+        while at < ops.len() {
+            let page = first + at as PageId;
+            let resident = (page..).zip(&ops[at..]).take_while(|(page, _)| self.pages.is_resident(*page)).count();
+            if resident == 0 {
+                self.access(page, ops[at]);
+                at += 1;
+                continue;
+            }
+            for (page, _) in (page..).zip(&ops[at..at + resident]).filter(|(_, op)| op.is_write()) {
+                self.write(page);
+            }
+            self.policy.as_dyn_mut().touch_run(page, &ops[at..at + resident], &self.pages);
+            assert!(self.pages.take_released().is_none(), "touches released a page");
+            at += resident;
+        }
+    }
+
+    fn write(&mut self, page: PageId) {
+        self.pages.set(page, if self.pages.class(page) == Class::File { bits::DIRTY | bits::COPIED } else { bits::DIRTY });
     }
 
     /// Make `page` resident without telling the policy, which is a broken state.

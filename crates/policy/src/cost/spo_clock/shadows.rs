@@ -201,6 +201,7 @@ mod tests {
     #[test]
     fn numbers_begin_anew_in_the_same_order() {
         let mut shadows = Shadows::new(3);
+        assert!(!shadows.is_out_of_numbers(0));
         let mut numbers = [(); 3].map(|()| shadows.push(0));
         for _ in 0..1000 {
             if shadows.is_out_of_numbers(0) {

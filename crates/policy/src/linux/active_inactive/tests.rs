@@ -1,8 +1,9 @@
 //! Cases worked by hand.
 
+use super::ActiveInactivePolicy;
 use crate::plain::Plain;
-use crate::{FreePages, Reclaimer};
-use swaplab_vocab::Op;
+use crate::{Costs, Describe, FreePages, Policy, PolicySpec, Reclaimer, Residency, Setup};
+use swaplab_vocab::{Class, Op, PageId};
 
 // The plain runner's pages 0, 3, 6, .. are anonymous, 1, 4, 7, .. private file pages, 2, 5, 8, ..
 // shared ones.
@@ -327,4 +328,21 @@ fn background_reclaim_of_6_12_turns_to_anonymous_pages_after_a_round_in_vain() {
     assert_eq!((linux.reclaim_once(), linux.scanned(), linux.goes_on()), (0, 38, true));
     assert_eq!((linux.reclaim_once(), linux.scanned()), (1, 41));
     assert_eq!(linux.resident(), &anonymous[1..]);
+}
+
+/// A page that a scan spares has been in use, which counts as a cost of its kind, except by the
+/// rules of 3.4, where only an activation does: (1 + 1) / (1 + 1 + 1) of 100, and twice 140.
+#[test]
+fn a_spared_page_is_a_cost_of_its_kind_since_6_1() {
+    for (spec, kind, expected) in
+        [("active-inactive:swappiness=100", 0, 200.0 / 3.0), ("active-inactive:kernel=3.4,swappiness=60", 1, 280.0)]
+    {
+        let costs = Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 };
+        let setup = Setup { pages: 100, frames: 100, costs, seed: 0, future: None };
+        let mut linux = ActiveInactivePolicy::build(&setup, &PolicySpec::parse(spec).unwrap().params).unwrap();
+        let mut pages = Residency::new((0..100).map(|_| [Class::Anonymous, Class::Shared][kind]));
+        (0..100 as PageId).for_each(|page| linux.insert(page, Op::Read, &mut pages));
+        assert!(linux.shrink_inactive(kind, &mut pages) == super::flags::Scan::Spared);
+        assert_eq!(linux.balance.fractions([1000, 1000])[kind], expected, "{spec}");
+    }
 }

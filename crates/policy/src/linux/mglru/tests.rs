@@ -138,7 +138,7 @@ fn all_used(classes: &[Class]) -> (MglruPolicy, Residency) {
 fn the_neighbours_of_a_page_are_those_of_its_mapping() {
     let mut classes = [Class::Anonymous; 300];
     classes[100..120].fill(Class::File);
-    for (page, neighbours) in [(220, 188..252), (130, 120..184), (10, 0..64), (290, 236..300), (95, 36..100), (110, 100..120)] {
+    for (page, neighbours) in [(220, 188..252), (130, 120..184), (10, 0..64), (0, 0..64), (290, 236..300), (95, 36..100), (110, 100..120)] {
         let (mut mglru, mut pages) = all_used(&classes);
         mglru.walks = false;
         assert!(!mglru.shrink(page, &mut pages));
