@@ -3,11 +3,12 @@
 use crate::exec::execve;
 use crate::locks::*;
 use crate::maps::*;
-use crate::{fork_calls, pins, raw};
+use crate::{faults, fork_calls, pins, raw};
 use libc::c_long;
 
 /// Perform a system call of the program by the interposed function of its name, if it changes
-/// memory, pins memory or starts a program. `None`, without a call, for all others.
+/// memory or who handles its faults, pins memory or starts a program. `None`, without a call, for
+/// all others.
 ///
 /// # Safety
 /// As for the system call.
@@ -26,6 +27,7 @@ pub unsafe fn managed_call(number: c_long, a: [usize; 6]) -> Option<isize> {
             libc::SYS_munlock => munlock(a[0] as _, a[1]) as isize,
             libc::SYS_mlockall => mlockall(a[0] as _) as isize,
             libc::SYS_munlockall => munlockall() as isize,
+            libc::SYS_ioctl => faults::ioctl(a[0] as _, a[1] as _, a[2] as _) as isize,
             libc::SYS_execve => execve(a[0] as _, a[1] as _, a[2] as _) as isize,
             libc::SYS_openat => raw::call(number, &[a[0], a[1], pins::without_direct_flag(a[2] as _) as usize, a[3]]),
             #[cfg(target_arch = "x86_64")]

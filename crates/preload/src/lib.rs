@@ -8,9 +8,11 @@ mod next;
 #[macro_use]
 mod raw;
 mod calls;
+mod content;
 mod dispatch;
 mod early;
 mod exec;
+mod faults;
 mod fork;
 mod fork_calls;
 mod heap;

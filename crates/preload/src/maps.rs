@@ -2,13 +2,14 @@
 //! memory, the same system call is made as by the C library. Thread stacks are not seen here, as
 //! glibc maps them by internal calls.
 
+use crate::content::{copy_content, make_readable, move_to_foreign};
 use crate::state::{is_pager, pager, run_if_outgrown};
 use libc::{c_int, c_void, off_t, size_t};
 use rustix::io::Errno;
 use std::ops::Range;
 use swaplab_pager::kernel::memory::READ_WRITE;
 use swaplab_pager::kernel::PAGE;
-use swaplab_pager::{addresses, Attributes, PageRange};
+use swaplab_pager::{Attributes, PageRange};
 
 /// A mapping without an address and up to this size is placed in the pager's reserved range, with
 /// the alignment that allocators need. The kernel places larger mappings and those with an address.
@@ -29,7 +30,7 @@ fn errno() -> Errno {
 }
 
 /// Convert a result to that of a C function: 0, or -1 with `errno` set.
-fn c_result(result: rustix::io::Result<()>) -> c_int {
+pub fn c_result(result: rustix::io::Result<()>) -> c_int {
     match result {
         Ok(()) => 0,
         Err(errno) => crate::raw::failed(errno.raw_os_error()) as c_int,
@@ -50,7 +51,7 @@ pub fn pages(address: *const c_void, len: usize) -> Option<(&'static swaplab_pag
 }
 
 /// [`pages`], but `None` also if no part of the range is managed.
-fn managed(address: *const c_void, len: usize) -> Option<(&'static swaplab_pager::Pager, PageRange)> {
+pub fn managed(address: *const c_void, len: usize) -> Option<(&'static swaplab_pager::Pager, PageRange)> {
     crate::selector::resume();
     pages(address, len).filter(|(pager, range)| !pager.lock_world().is_foreign(range))
 }
@@ -282,61 +283,4 @@ fn move_foreign(pager: &swaplab_pager::Pager, range: PageRange, [old, old_len, n
         world.reserve_again(range);
     }
     moved
-}
-
-/// Move the content of `range` to anonymous memory that is not managed, at the same addresses. For
-/// properties that a mapping of the NVM file cannot have: execution of a noexec file,
-/// `MADV_WIPEONFORK`.
-fn move_to_foreign(pager: &swaplab_pager::Pager, range: PageRange) -> rustix::io::Result<()> {
-    let pieces = pager.lock_world().managed(range);
-    pieces.into_iter().try_for_each(|(piece, prot)| move_piece_to_foreign(pager, piece, prot))
-}
-
-/// [`move_to_foreign`] for a piece with one protection.
-fn move_piece_to_foreign(pager: &swaplab_pager::Pager, range: PageRange, prot: u32) -> rustix::io::Result<()> {
-    let bytes = addresses(&range);
-    let anonymous = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    let other = kernel!(SYS_mmap, 0, bytes.len(), READ_WRITE, anonymous, -1isize, 0);
-    if other == -1 {
-        return Err(Errno::NOMEM);
-    }
-    make_readable(prot, bytes.clone());
-    copy_content(bytes.clone(), other as usize, |_| ());
-    let mut world = pager.lock_world();
-    kernel!(SYS_mremap, other, bytes.len(), bytes.len(), libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED, bytes.start);
-    world.make_foreign(range);
-    if prot != READ_WRITE {
-        kernel!(SYS_mprotect, bytes.start, bytes.len(), prot);
-    }
-    Ok(())
-}
-
-/// Make `bytes`, whose protection is `prot`, readable. Returns whether the protection had to be
-/// changed.
-fn make_readable(prot: u32, bytes: Range<usize>) -> bool {
-    let change = prot & libc::PROT_READ as u32 == 0;
-    if change {
-        kernel!(SYS_mprotect, bytes.start, bytes.len(), libc::PROT_READ);
-    }
-    change
-}
-
-/// Copy `from` to the fresh memory at `to`, and call `done` after each piece. Pages of zeros are
-/// not written. If `done` drops the copied piece, at most one piece is in DRAM twice. The world
-/// must not be locked, as these accesses can fault like the program's own.
-fn copy_content(from: Range<usize>, to: usize, done: impl Fn(Range<usize>)) {
-    const STEP: usize = 256 * PAGE;
-    for start in from.clone().step_by(STEP) {
-        let piece = start..(start + STEP).min(from.end);
-        for page in piece.clone().step_by(PAGE) {
-            // SAFETY: both are mapped, and the program does not use them during its call.
-            unsafe {
-                let source = std::slice::from_raw_parts(page as *const u64, PAGE / 8);
-                if source.iter().any(|word| *word != 0) {
-                    std::ptr::copy_nonoverlapping(source.as_ptr(), (to + (page - from.start)) as *mut u64, PAGE / 8);
-                }
-            }
-        }
-        done(piece);
-    }
 }

@@ -57,8 +57,8 @@ def exec_program(
     Managed: private anonymous memory, whether it is allocated through libc or by system calls
     (malloc, mmap, reservations committed later); each process that the program starts or forks has
     the budget for itself. Not managed, and counted separately: code, files, stacks, shared and
-    executable memory, memory locked by the program. Refused: static, set-uid and 32-bit programs,
-    which cannot load the preload library.
+    executable memory, memory locked by the program or with its own userfaultfd. Refused: static,
+    set-uid and 32-bit programs, which cannot load the preload library.
     """
     if unmanaged not in ("refuse", "warn"):
         raise BadInput(f"--unmanaged: '{path_for_message(unmanaged)}'; expected refuse or warn")

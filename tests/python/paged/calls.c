@@ -83,6 +83,45 @@ static void holes(void)
 	same(memory, 32 * MIB, 0, "all pages");
 }
 
+/* Fill the page of each fault that a userfaultfd reports with its number. */
+static void *fills(void *fd)
+{
+	static char page[PAGE];
+	struct uffd_msg fault;
+	while (read((int)(long)fd, &fault, sizeof fault) == sizeof fault) {
+		uint64_t at = fault.arg.pagefault.address / PAGE * PAGE;
+		fill(page, PAGE, at / PAGE);
+		struct uffdio_copy copy = {.dst = at, .src = (uint64_t)page, .len = PAGE};
+		need(!IOCTL((int)(long)fd, UFFDIO_COPY, &copy), "a page is filled");
+	}
+	return 0;
+}
+
+static void handler(void)
+{
+	/* Memory whose faults the program handles itself. */
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+	struct uffdio_api api = {.api = UFFD_API};
+	if (fd < 0 || IOCTL(fd, UFFDIO_API, &api)) return;
+	const size_t size = MIB / 8;
+	char *memory = pushed_out(8 * MIB, 1), *discarded = memory + MIB, *untouched = fresh(size);
+	FAILS(IOCTL(fd, UFFDIO_REGISTER, 8), EFAULT);
+	for (int i = 0; i < 2; i++) {
+		struct uffdio_register these = {.range = {(uint64_t)(i ? untouched : discarded), size}, .mode = UFFDIO_REGISTER_MODE_MISSING};
+		need(!IOCTL(fd, UFFDIO_REGISTER, &these), "memory is registered");
+	}
+	same(memory, 8 * MIB, 1, "what was out when it was registered");
+	pthread_t thread;
+	need(!pthread_create(&thread, 0, fills, (void *)(long)fd), "a thread");
+	need(!MADVISE(discarded, size, MADV_DONTNEED), "madvise");
+	for (int round = 0; round < 2; round++) {
+		for (char *page = untouched; page < untouched + size; page += PAGE) same(page, PAGE, (uint64_t)page / PAGE, "untouched memory");
+		for (char *page = discarded; page < discarded + size; page += PAGE) same(page, PAGE, (uint64_t)page / PAGE, "discarded memory");
+		press();
+		same(memory, MIB, 1, "what lies before"), same(discarded + size, 4 * MIB, 1 + MIB + size, "what lies behind");
+	}
+}
+
 static void fixed(void)
 {
 	char *memory = pushed_out(8 * MIB, 1);
@@ -223,8 +262,8 @@ static void blocks(void)
 int main(int count, char **words)
 {
 	const struct Case cases[] = {
-		{"remaps", remaps}, {"properties", properties}, {"holes", holes}, {"fixed", fixed}, {"advice", advice}, {"keys", keys},
-		{"locks", locks}, {"blocks", blocks}, {0},
+		{"remaps", remaps}, {"properties", properties}, {"holes", holes}, {"handler", handler}, {"fixed", fixed},
+		{"advice", advice}, {"keys", keys}, {"locks", locks}, {"blocks", blocks}, {0},
 	};
 	return run_case(cases, count, words);
 }

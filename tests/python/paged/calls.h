@@ -7,9 +7,11 @@
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <linux/sched.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -46,6 +48,7 @@ __attribute__((noinline)) static long made(long number, long a, long b, long c, 
 #define MUNLOCKALL() (int)made(SYS_munlockall, 0, 0, 0, 0, 0, 0)
 #define PKEY_MPROTECT(a, n, p, k) (int)made(SYS_pkey_mprotect, (long)(a), (long)(n), p, k, 0, 0)
 #define EXECVE(p, a, e) (int)made(SYS_execve, (long)(p), (long)(a), (long)(e), 0, 0, 0)
+#define IOCTL(f, r, a) (int)made(SYS_ioctl, f, r, (long)(a), 0, 0, 0)
 #define FORK() (int)made(SYS_fork, 0, 0, 0, 0, 0, 0)
 #else
 #define MMAP(a, n, p, f) (char *)mmap(a, n, p, f, -1, 0)
@@ -60,6 +63,7 @@ __attribute__((noinline)) static long made(long number, long a, long b, long c, 
 #define MUNLOCKALL munlockall
 #define PKEY_MPROTECT pkey_mprotect
 #define EXECVE execve
+#define IOCTL ioctl
 #define FORK fork
 #endif
 

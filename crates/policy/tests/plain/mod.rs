@@ -79,8 +79,8 @@ impl Plain {
         !resident
     }
 
-    /// Make references to `first` and the pages after it, one for each of `ops`; those in a row that
-    /// are resident are one call of the policy.
+    /// Make references to `first` and the pages after it, one for each of `ops`. Those in a row
+    /// that are resident are one call of the policy.
     pub fn access_run(&mut self, first: PageId, ops: &[Op]) {
         let mut at = 0;
         while at < ops.len() {
