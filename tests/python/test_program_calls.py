@@ -16,7 +16,7 @@ from test_run import HERE, paged, program, pytestmark  # noqa: F401
 
 #: The cases of `calls.c`, and those of `calls_of_processes.c`. `users` calls functions that act on
 #: all threads; `masks` is about calls that the C library makes by itself.
-OF_MEMORY = ["remaps", "properties", "holes", "handler", "fixed", "advice", "keys", "locks", "blocks"]
+OF_MEMORY = ["remaps", "properties", "holes", "handler", "several", "fixed", "advice", "keys", "locks", "blocks"]
 CASES = [*OF_MEMORY, "starts", "sandbox", "unhandled", "children", "forked", "apart", "users", "masks"]
 WAYS = {"library": [], "number": ["-DNUMBER"], "raw": ["-DRAW"]}
 #: `make test` calls functions of the C library and the kernel itself; `make soak` tries each way.

@@ -21,6 +21,7 @@ pub unsafe fn managed_call(number: c_long, a: [usize; 6]) -> Option<isize> {
             libc::SYS_mprotect => mprotect(a[0] as _, a[1], a[2] as _) as isize,
             libc::SYS_pkey_mprotect => pkey_mprotect(a[0] as _, a[1], a[2] as _, a[3] as _) as isize,
             libc::SYS_madvise => madvise(a[0] as _, a[1], a[2] as _) as isize,
+            libc::SYS_process_madvise => process_madvise(a[0] as _, a[1] as _, a[2], a[3] as _, a[4] as _),
             libc::SYS_mremap => mremap(a[0] as _, a[1], a[2], a[3] as _, a[4] as _) as isize,
             libc::SYS_mlock => mlock(a[0] as _, a[1]) as isize,
             libc::SYS_mlock2 => mlock2(a[0] as _, a[1], a[2] as _) as isize,

@@ -3,8 +3,10 @@
 //! glibc maps them by internal calls.
 
 use crate::content::{copy_content, make_readable, move_to_foreign};
+use crate::raw::two_words;
 use crate::state::{is_pager, pager, run_if_outgrown};
-use libc::{c_int, c_void, off_t, size_t};
+use libc::{c_int, c_uint, c_void, off_t, size_t, ssize_t};
+use rustix::fd::BorrowedFd;
 use rustix::io::Errno;
 use std::ops::Range;
 use swaplab_pager::kernel::memory::READ_WRITE;
@@ -63,7 +65,8 @@ pub unsafe extern "C" fn mmap(address: *mut c_void, len: size_t, prot: c_int, fl
     crate::selector::resume();
     let kernel = |flags: c_int| kernel!(SYS_mmap, address, len, prot, flags, fd, offset) as *mut c_void;
     let fixed = flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) == libc::MAP_FIXED;
-    let plain = flags & libc::MAP_ANONYMOUS != 0 && flags & UNMANAGED == 0 && !is_pager();
+    let anonymous = || flags & libc::MAP_ANONYMOUS != 0 || is_zero_device(fd);
+    let plain = flags & UNMANAGED == 0 && !is_pager() && anonymous();
     let Some(pager) = pager().filter(|_| plain || fixed) else { return kernel(flags) };
     let len_in_pages = len.checked_next_multiple_of(PAGE).unwrap_or(0);
     if !plain {
@@ -106,6 +109,13 @@ pub unsafe extern "C" fn mmap(address: *mut c_void, len: size_t, prot: c_int, fl
         after_growth(pager, mapped);
     }
     mapped
+}
+
+/// Whether a file is `/dev/zero`, whose private mappings are anonymous memory.
+fn is_zero_device(fd: c_int) -> bool {
+    // SAFETY: the descriptor is used for this call alone, and is not closed.
+    let stat = || rustix::fs::fstat(unsafe { BorrowedFd::borrow_raw(fd) });
+    fd >= 0 && stat().is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFCHR && stat.st_rdev == libc::makedev(1, 5))
 }
 
 /// # Safety
@@ -204,6 +214,39 @@ pub unsafe extern "C" fn madvise(address: *mut c_void, len: size_t, advice: c_in
         }
         _ => kernel!(SYS_madvise, address, len, advice) as c_int,
     }
+}
+
+/// # Safety
+/// As for the system call.
+#[no_mangle]
+pub unsafe extern "C" fn process_madvise(pidfd: c_int, ranges: *const libc::iovec, count: size_t, advice: c_int, flags: c_uint) -> ssize_t {
+    let own = flags == 0 && pager().is_some() && !is_pager() && is_this_process(pidfd);
+    if !own || count > libc::UIO_MAXIOV as usize {
+        return kernel!(SYS_process_madvise, pidfd, ranges, count, advice, flags);
+    }
+    let mut advised = 0;
+    for number in 0..count {
+        let Some([start, len]) = two_words(ranges as usize + number * size_of::<libc::iovec>()) else {
+            return crate::raw::failed(libc::EFAULT);
+        };
+        // SAFETY: the program advises this range.
+        if unsafe { madvise(start as *mut c_void, len, advice) } != 0 {
+            return if advised > 0 { advised } else { -1 };
+        }
+        advised += len as ssize_t;
+    }
+    advised
+}
+
+/// Whether a pidfd, or one of the constants for this thread and its process, is of this process.
+fn is_this_process(pidfd: c_int) -> bool {
+    const THREAD: c_int = -10_000;
+    const PROCESS: c_int = -20_000;
+    let pid = || {
+        let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{pidfd}")).ok()?;
+        text.lines().find_map(|line| line.strip_prefix("Pid:")?.trim().parse::<u32>().ok())
+    };
+    [THREAD, PROCESS].contains(&pidfd) || (pidfd >= 0 && pid() == Some(std::process::id()))
 }
 
 /// # Safety

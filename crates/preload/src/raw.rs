@@ -1,6 +1,6 @@
 //! System calls without the C library, whose `syscall` is interposed by [`calls`](crate::calls).
 
-use libc::{c_int, c_long};
+use libc::{c_int, c_long, c_void};
 use std::arch::asm;
 
 /// Make a system call of the program, unchanged, by its name.
@@ -60,4 +60,13 @@ pub fn failed(errno: c_int) -> isize {
     // SAFETY: errno is this thread's.
     unsafe { *libc::__errno_location() = errno };
     -1
+}
+
+/// The first two words at an address; `None` if the program cannot read it.
+pub fn two_words(at: usize) -> Option<[usize; 2]> {
+    let mut words = [0usize; 2];
+    let size = size_of_val(&words);
+    let [to, from] = [words.as_mut_ptr() as usize, at].map(|base| libc::iovec { iov_base: base as *mut c_void, iov_len: size });
+    let read = kernel!(SYS_process_vm_readv, std::process::id(), &raw const to, 1, &raw const from, 1, 0);
+    (read == size as isize).then_some(words)
 }

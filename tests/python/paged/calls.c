@@ -122,6 +122,28 @@ static void handler(void)
 	}
 }
 
+static void several(void)
+{
+	/* Advice to several ranges of this process at once (Linux 6.13). */
+	char *memory = pushed_out(8 * MIB, 1);
+	int self = syscall(SYS_pidfd_open, getpid(), 0);
+	struct iovec ranges[] = {{memory + MIB, MIB}, {memory + 4 * MIB, MIB}};
+	need(self >= 0, "pidfd_open");
+	FAILS(PROCESS_MADVISE(self, 8, 1, MADV_DONTNEED), EFAULT);
+	FAILS(PROCESS_MADVISE(99, ranges, 2, MADV_DONTNEED), EBADF);
+	long advised = PROCESS_MADVISE(self, ranges, 2, MADV_DONTNEED);
+	need(advised == 2 * MIB || (advised == -1 && errno == EINVAL), "process_madvise");
+	if (advised == -1) MADVISE(memory + MIB, MIB, MADV_DONTNEED), MADVISE(memory + 4 * MIB, MIB, MADV_DONTNEED);
+	same(memory, MIB, 1, "before them"), zeros(memory + MIB, MIB, "the first one");
+	same(memory + 2 * MIB, 2 * MIB, 1 + 2 * MIB, "between them"), zeros(memory + 4 * MIB, MIB, "the second one");
+	same(memory + 5 * MIB, 3 * MIB, 1 + 5 * MIB, "behind them");
+	/* A private mapping of /dev/zero is anonymous memory. */
+	int zero = open("/dev/zero", O_RDWR);
+	char *old = MMAP_FILE(32 * MIB, zero);
+	need(old != MAP_FAILED, "mmap of /dev/zero");
+	zeros(old, 32 * MIB, "/dev/zero"), fill(old, 32 * MIB, 3), same(old, 32 * MIB, 3, "what was written over it");
+}
+
 static void fixed(void)
 {
 	char *memory = pushed_out(8 * MIB, 1);
@@ -262,7 +284,7 @@ static void blocks(void)
 int main(int count, char **words)
 {
 	const struct Case cases[] = {
-		{"remaps", remaps}, {"properties", properties}, {"holes", holes}, {"handler", handler}, {"fixed", fixed},
+		{"remaps", remaps}, {"properties", properties}, {"holes", holes}, {"handler", handler}, {"several", several}, {"fixed", fixed},
 		{"advice", advice}, {"keys", keys}, {"locks", locks}, {"blocks", blocks}, {0},
 	};
 	return run_case(cases, count, words);

@@ -49,6 +49,8 @@ __attribute__((noinline)) static long made(long number, long a, long b, long c, 
 #define PKEY_MPROTECT(a, n, p, k) (int)made(SYS_pkey_mprotect, (long)(a), (long)(n), p, k, 0, 0)
 #define EXECVE(p, a, e) (int)made(SYS_execve, (long)(p), (long)(a), (long)(e), 0, 0, 0)
 #define IOCTL(f, r, a) (int)made(SYS_ioctl, f, r, (long)(a), 0, 0, 0)
+#define PROCESS_MADVISE(f, r, n, a) made(SYS_process_madvise, f, (long)(r), n, a, 0, 0)
+#define MMAP_FILE(n, f) (char *)made(SYS_mmap, 0, (long)(n), RW, MAP_PRIVATE, f, 0)
 #define FORK() (int)made(SYS_fork, 0, 0, 0, 0, 0, 0)
 #else
 #define MMAP(a, n, p, f) (char *)mmap(a, n, p, f, -1, 0)
@@ -64,6 +66,8 @@ __attribute__((noinline)) static long made(long number, long a, long b, long c, 
 #define PKEY_MPROTECT pkey_mprotect
 #define EXECVE execve
 #define IOCTL ioctl
+#define PROCESS_MADVISE(f, r, n, a) process_madvise(f, (void *)(r), n, a, 0)
+#define MMAP_FILE(n, f) (char *)mmap(0, n, RW, MAP_PRIVATE, f, 0)
 #define FORK fork
 #endif
 
