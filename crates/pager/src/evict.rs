@@ -10,6 +10,7 @@
 //! chunk: in place of step 3, the file is mapped over it. docs/models/direct-read.md discusses
 //! every interleaving.
 
+use crate::kernel::full_size::FullSize;
 use crate::kernel::memory::{self, Bytes};
 use crate::kernel::pagemap::{PageMap, Where};
 use crate::kernel::uffd::{Uffd, Watch};
@@ -28,6 +29,7 @@ use rustix::io::{Errno, Result};
 pub struct DirectEvictor {
     pub uffd: Uffd,
     pub file: OwnedFd,
+    size: FullSize,
     pub map: PageMap,
     /// A pidfd of this process for `process_madvise`; `None` if the kernel has no pidfds.
     pub me: Option<OwnedFd>,
@@ -56,6 +58,7 @@ impl DirectEvictor {
     pub fn new(uffd: Uffd, file: OwnedFd, map: PageMap, protect: bool) -> DirectEvictor {
         DirectEvictor {
             uffd,
+            size: FullSize::of(&file),
             file,
             map,
             me: memory::own_pidfd(),
@@ -253,6 +256,7 @@ impl DirectEvictor {
         // SAFETY: mapped and readable, and nobody writes to it inside the window.
         let content = unsafe { memory::bytes(addresses(run)) };
         world.state.change(run.clone(), |s| *s |= SLOT);
+        self.size.require(&self.file);
         let mut done = 0;
         while done < content.len() {
             match rustix::io::pwrite(&self.file, &content[done..], offset + done as u64) {

@@ -2,6 +2,7 @@
 //! library: in the preloaded library, the C library's `mmap` is intercepted, and a pager that
 //! called it would manage its own memory.
 
+pub mod full_size;
 pub mod memory;
 pub mod own;
 pub mod pagemap;

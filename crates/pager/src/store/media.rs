@@ -4,6 +4,7 @@
 use super::content::Current;
 use super::page::{check_full_page, PageBytes};
 use super::DirectFile;
+use crate::kernel::full_size::FullSize;
 use crate::kernel::PAGE;
 use rustix::fd::OwnedFd;
 use rustix::fs::FallocateFlags;
@@ -74,6 +75,7 @@ pub struct NvmFile {
     /// In the pager thread's descriptor table, which the kernel closes with the thread. In another
     /// thread's table the same number is another file, so this is never closed here.
     file: ManuallyDrop<OwnedFd>,
+    size: FullSize,
     /// The page of each slot, and the slot of each page.
     owner: Vec<PageId>,
     slot_of: HashMap<PageId, Slot>,
@@ -82,10 +84,11 @@ pub struct NvmFile {
 
 impl NvmFile {
     pub fn new(file: OwnedFd) -> NvmFile {
-        NvmFile { file: ManuallyDrop::new(file), owner: Vec::new(), slot_of: HashMap::new(), freed: Vec::new() }
+        NvmFile { size: FullSize::of(&file), file: ManuallyDrop::new(file), owner: Vec::new(), slot_of: HashMap::new(), freed: Vec::new() }
     }
 
     fn write(&mut self, slot: Slot, page: PageId, content: &PageBytes) -> Result<()> {
+        self.size.require(&*self.file);
         check_full_page(rustix::io::pwrite(&*self.file, &content.0, slot as u64 * PAGE as u64), libc::ENOSPC)?;
         if self.owner.len() <= slot as usize {
             self.owner.resize(slot as usize + 1, NO_OWNER);

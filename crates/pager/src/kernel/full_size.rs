@@ -1,0 +1,27 @@
+//! Detection that another process has truncated a file.
+
+use rustix::fd::AsFd;
+use rustix::fs::SealFlags;
+
+/// The size of a file to which only this process writes. A write to a truncated file would extend
+/// it again, and what was in between would read as zeros.
+pub struct FullSize(u64);
+
+impl FullSize {
+    /// The size that `file` has now; nothing is checked of a file that cannot be truncated.
+    pub fn of(file: impl AsFd) -> FullSize {
+        let is_sealed = rustix::fs::fcntl_get_seals(&file).is_ok_and(|seals| seals.contains(SealFlags::SHRINK));
+        FullSize(if is_sealed { 0 } else { size(file) })
+    }
+
+    /// End the program if the file is smaller now: its content is lost.
+    pub fn require(&self, file: impl AsFd) {
+        if self.0 > 0 && size(file) < self.0 {
+            crate::fatal("another process has truncated the NVM file: the store cannot read a page back");
+        }
+    }
+}
+
+fn size(file: impl AsFd) -> u64 {
+    rustix::fs::fstat(file).map_or(0, |stat| stat.st_size as u64)
+}
