@@ -11,17 +11,18 @@ impl FullSize {
     /// The size that `file` has now; nothing is checked of a file that cannot be truncated.
     pub fn of(file: impl AsFd) -> FullSize {
         let is_sealed = rustix::fs::fcntl_get_seals(&file).is_ok_and(|seals| seals.contains(SealFlags::SHRINK));
-        FullSize(if is_sealed { 0 } else { size(file) })
+        FullSize(if is_sealed { 0 } else { size(file).unwrap_or(0) })
     }
 
     /// End the program if the file is smaller now: its content is lost.
     pub fn require(&self, file: impl AsFd) {
-        if self.0 > 0 && size(file) < self.0 {
+        if self.0 > 0 && size(file).is_some_and(|size| size < self.0) {
             crate::fatal("another process has truncated the NVM file: the store cannot read a page back");
         }
     }
 }
 
-fn size(file: impl AsFd) -> u64 {
-    rustix::fs::fstat(file).map_or(0, |stat| stat.st_size as u64)
+/// `None` where the program has forbidden its threads to ask (seccomp).
+fn size(file: impl AsFd) -> Option<u64> {
+    rustix::fs::fstat(file).ok().map(|stat| stat.st_size as u64)
 }
