@@ -195,6 +195,7 @@ impl Policy for CostClockPolicy {
 #[cfg(test)]
 mod tests {
     use crate::plain::Plain;
+    use swaplab_vocab::Op;
 
     /// All pages cost 1. Page 0 was used once more than the others, so its credit is 2, and 1
     /// leaves for 2. Each eviction raises the floor to the credit of the victim: 2 leaves at 2, and
@@ -205,5 +206,20 @@ mod tests {
         run.faults(&[0, 1, 0]);
         let resident_after = [2, 3, 4].map(|page| (run.faults(&[page]), run.resident()).1);
         assert_eq!(resident_after, [vec![0, 2], vec![0, 3], vec![3, 4]]);
+    }
+
+    /// Three anonymous pages, one of them written, and two clean file pages. Page 0 is used again
+    /// and is examined first, so that it has been seen twice; page 3 is written and costs most.
+    #[test]
+    fn resident_pages_are_counted_by_what_a_refault_costs() {
+        let mut run = Plain::new("cost-clock", 30, 5);
+        run.faults(&[0, 1, 2, 6]);
+        run.access(3, Op::Write);
+        run.faults(&[0]);
+        let counts = |run: &Plain| run.gauges().into_iter().map(|(_, count)| count).collect::<Vec<_>>();
+        assert_eq!(counts(&run), [2.0, 1.0, 2.0, 0.0, 5.0]);
+        // 0 is seen in use; 6 is evicted for 9.
+        assert_eq!((run.faults(&[9]), run.resident()), (1, vec![0, 1, 2, 3, 9]));
+        assert_eq!(counts(&run), [2.0, 1.0, 2.0, 0.0, 4.0]);
     }
 }

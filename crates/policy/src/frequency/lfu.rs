@@ -274,6 +274,27 @@ mod tests {
         assert_eq!(lfu.resident(), [2, 3, 5]);
     }
 
+    /// Of 2 frames, one is for page 0, which is evicted and used often again and again: each time it
+    /// becomes another candidate above the classes, of which there is one page or none.
+    #[test]
+    fn candidates_that_have_left_are_dropped() {
+        let mut pages = crate::Residency::new((0..2).map(|_| Class::Anonymous));
+        let costs = Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 };
+        let setup = Setup { pages: 2, frames: 2, costs, seed: 0, future: None };
+        let mut lfu = LfuPolicy::build(&setup, &crate::PolicySpec::parse("lfu").unwrap().params).unwrap();
+        pages.set(1, crate::bits::RESIDENT);
+        lfu.insert(1, Op::Read, &mut pages);
+        (0..9).for_each(|_| lfu.touch(1, Op::Read, &pages));
+        for _ in 0..1000 {
+            pages.set(0, crate::bits::RESIDENT);
+            lfu.insert(0, Op::Read, &mut pages);
+            (0..9).for_each(|_| lfu.touch(0, Op::Read, &pages));
+            pages.clear(0, crate::bits::RESIDENT);
+            lfu.forget(0);
+            assert!(lfu.above.len() <= 2 + 64 + 1, "{} candidates", lfu.above.len());
+        }
+    }
+
     /// LFU by its definition: resident pages with their counts and the times at which they reached
     /// them.
     #[derive(Default)]

@@ -255,4 +255,19 @@ mod tests {
         // A stream of new pages does not evict the hot page.
         assert_eq!(clock.faults(&[5, 6, 7, 8, 1]), 4);
     }
+
+    /// HAND_cold makes 1 and 2 hot, with two and three frames for cold pages. That leaves no frame
+    /// for hot ones: HAND_hot ends the test period of 3, which takes one frame from the cold pages,
+    /// and makes 1 cold. 3 is evicted without a ghost entry. Then 1 is used outside of a test
+    /// period: it begins one, and 4 is evicted in its test period.
+    #[test]
+    fn a_cold_page_used_outside_of_a_test_period_begins_one_and_stays_cold() {
+        let mut clock = Plain::new("clock-pro", 10, 3);
+        assert_eq!(clock.faults(&[1, 2, 3, 1, 2, 4]), 4);
+        assert_eq!(clock.resident(), [1, 2, 4]);
+        assert_eq!(clock.gauges(), [("hot", 1.0), ("cold_target", 2.0), ("names", 0.0)]);
+        assert_eq!(clock.faults(&[1, 5]), 1);
+        assert_eq!(clock.resident(), [1, 2, 5]);
+        assert_eq!(clock.gauges(), [("hot", 1.0), ("cold_target", 2.0), ("names", 1.0)]);
+    }
 }

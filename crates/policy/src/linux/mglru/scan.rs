@@ -37,7 +37,7 @@ impl MglruPolicy {
     }
 
     /// The kind whose oldest generation is scanned first (`isolate_folios`).
-    fn kind_to_scan(&self) -> usize {
+    pub(super) fn kind_to_scan(&self) -> usize {
         let oldest = self.generations.oldest;
         match self.swappiness {
             _ if !self.can_swap() => FILE,

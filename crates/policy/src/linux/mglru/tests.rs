@@ -147,6 +147,21 @@ fn the_neighbours_of_a_page_are_those_of_its_mapping() {
     }
 }
 
+/// With a swappiness of 60, files weigh 200 * 1064 * 60 = 12.8 million and anonymous pages
+/// 101 * 1000 * 140 = 14.1 million.
+#[test]
+fn of_generations_of_the_same_age_swappiness_and_refaults_decide() {
+    let (mut mglru, _) = all_used(&[Class::Anonymous]);
+    for (kind, refaulted) in [(0, 100), (1, 200)] {
+        (0..1000).for_each(|_| mglru.refaults.evicted(kind));
+        (0..refaulted).for_each(|_| mglru.refaults.refaulted(kind));
+    }
+    for (swappiness, kind) in [(1, 1), (60, 1), (100, 0), (200, 0)] {
+        mglru.swappiness = swappiness;
+        assert_eq!(mglru.kind_to_scan(), kind, "swappiness {swappiness}");
+    }
+}
+
 /// A page under write-back waits in the youngest generation but one (`lru_gen_add_folio`). One that
 /// is used meanwhile was found in the swap cache and stays there.
 #[test]
