@@ -74,7 +74,7 @@ class Experiment:
         `folder`: also write the run folder. `cluster`: a Dask scheduler, `tcp://HOST:PORT`.
         `resume`: continue the run in `folder`.
         """
-        store = Store(Path(folder), resume) if folder is not None else None
+        store = Store(Path(folder), resume, "resume=True") if folder is not None else None
         runner: Runner | None = dask_cluster(cluster) if cluster else None
         if runner is None and len(self.points()) > 1 and (jobs or os.cpu_count() or 1) > 1 and not self._has_own_policies():
             runner = process_pool(jobs or os.cpu_count() or 1)
@@ -196,7 +196,7 @@ class Trace:
 
     @classmethod
     def bundled(cls, name: str) -> Trace:
-        """A bundled trace of a real program: `node`, `djpeg`, `chromium` (data/PROVENANCE.md)."""
+        """A bundled trace of a real program: `node`, `djpeg`, `chromium` (python/swaplab/data/PROVENANCE.md)."""
         if name not in BUNDLED:
             raise BadInput(f"'{name}': no bundled trace; expected one of: {' '.join(BUNDLED)}")
         return cls.open(BUNDLED[name])

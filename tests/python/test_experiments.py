@@ -145,6 +145,16 @@ def test_worlds_runs_in_each_of_its_worlds(folder: Path) -> None:
             dry.refuses(code=3)
 
 
+def test_a_dry_run_runs_no_world_also_of_a_sweep(folder: Path) -> None:
+    for world in ("phone", "vm"):
+        dry = here("run", folder / "worlds.toml", "--on", world, "--set", "vary={'run.seed'=[0, 1]}", "--dry-run", "-o", folder / "dry")
+        if dry.code == 3:
+            dry.refuses(code=3)
+            continue
+        assert (dry.code, set(dry.out.splitlines())) == (0, {f"world {world}: makes no change to the machine; not run"})
+        assert not (folder / "dry").exists()
+
+
 def test_memory_runs_redis_under_the_pager_or_names_the_missing_capability(folder: Path) -> None:
     for row in refused_or_run(swaplab("run", folder / "memory.toml", "--json")):
         assert row["world"] == "memory" and row["kind"] == "emulated", "DRAM poses as NVM"

@@ -40,10 +40,11 @@ def run_experiment(
     jobs: o.Jobs = 0,
     cluster: Annotated[str, typer.Option("--cluster", metavar="ADDRESS", help="Run points on the Dask scheduler at tcp://HOST:PORT.")] = "",
     target: Annotated[
-        str, typer.Option("--target", metavar="TARGET", help="World kernel: local, ssh:HOST or adb, instead of run.kernel.target.")
+        str,
+        typer.Option("--target", metavar="TARGET", help="World kernel: local, ssh:HOST, adb or adb:SERIAL, for run.kernel.target."),
     ] = "",
     as_root: Annotated[bool, typer.Option("--as-root", help="World kernel: run the apps as root.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="World kernel: print every change to the machine and make none.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print every change to the machine and make none.")] = False,
     as_json: o.Json = False,
 ) -> None:
     """Run an experiment in its worlds; print a table, and with -o write the document and a
@@ -56,7 +57,7 @@ def run_experiment(
     run_options = Options(
         jobs=jobs, tables=output is not None, target=target, as_root=as_root, dry_run=dry_run, say=print if dry_run else _print_status
     )
-    outcome = run_and_write(experiment, run_options, output, resume, cluster, path_for_message(file))
+    outcome = run_and_write(experiment, run_options, output, resume, cluster, path_for_message(file), resumed_by="--resume")
     if as_json:
         print(documents.dumped(outcome.document), end="")
     elif outcome.document.rows:
@@ -66,10 +67,16 @@ def run_experiment(
 
 
 def run_and_write(
-    experiment: Experiment, options: Options, output: Path | None, resume: bool = False, cluster: str = "", place: str = "experiment"
+    experiment: Experiment,
+    options: Options,
+    output: Path | None,
+    resume: bool = False,
+    cluster: str = "",
+    place: str = "experiment",
+    resumed_by: str = "",
 ) -> Outcome:
     """Run an experiment, and with `output` write the run folder, whose path is checked before any
-    work.
+    work. `resumed_by`: the option that resumes a stopped run, if the command has one.
     """
     many = len(experiments.points(experiment, place)) > 1
     runner: Runner | None = None
@@ -77,16 +84,17 @@ def run_and_write(
         runner = dask_cluster(cluster)
     elif many and (jobs := options.jobs or os.cpu_count() or 1) > 1:
         runner = process_pool(jobs)
-    store = Store(output, resume) if output is not None else None
+    store = Store(output, resume, resumed_by) if output is not None else None
     try:
         with bar(experiment.name or "running") as listener:
             run_options = Options(**{**vars(options), "listener": listener})
-            outcome = run(experiment, run_options, runner, store, place)
+            outcome = run(experiment, run_options, runner, None if options.dry_run else store, place)
     except KeyboardInterrupt:
         if store is None:
             raise
         store.abandon()
-        raise KeyboardInterrupt(f"{path_for_message(store.folder)}: stopped; go on with --resume") from None
+        remedy = f"go on with {resumed_by}" if resumed_by else "remove the folder and run the command again"
+        raise KeyboardInterrupt(f"{path_for_message(store.folder)}: stopped; {remedy}") from None
     except BaseException:
         if store is not None:
             store.abandon()

@@ -29,6 +29,8 @@ class World(Protocol):
 #: Keys of the worlds, which are the names of their modules. A module is imported when its world is
 #: asked for, as importing all of them takes a tenth of a second.
 WORLDS = ("replay", "phone", "memory", "kernel", "vm")
+#: The worlds that run swaplab's own models.
+SIMULATED = ("replay", "phone")
 
 
 def world(key: str) -> World:

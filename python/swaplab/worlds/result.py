@@ -45,6 +45,10 @@ def files_by_run(suffix: str, designs: Iterable[tuple[str, list[str]]]) -> dict[
     return {f"{file_name(design)}-{number}.{suffix}": text for design, texts in designs for number, text in enumerate(texts) if text}
 
 
+#: What a dry run says of a world that changes no setting of the machine.
+NO_CHANGE = "makes no change to the machine; not run"
+
+
 @dataclass(frozen=True)
 class Options:
     """Options of executing a run. None of them changes a figure."""

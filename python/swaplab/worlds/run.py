@@ -18,8 +18,8 @@ from swaplab.core.errors import BadInput
 from swaplab.core.experiment import Point
 from swaplab.core.model import Document, Experiment, Row
 from swaplab.worlds.inputs import inputs_of
-from swaplab.worlds.registry import world
-from swaplab.worlds.result import CoreResult, Options, WorldResult
+from swaplab.worlds.registry import SIMULATED, world
+from swaplab.worlds.result import NO_CHANGE, CoreResult, Options, WorldResult
 from swaplab.worlds.sweep.runner import Runner, in_this_process
 from swaplab.worlds.sweep.store import Store
 
@@ -98,6 +98,9 @@ def _run_world(
     key: str, points: list[Experiment], values: list[Point], options: Options, runner: Runner | None, store: Store | None
 ) -> WorldResult:
     world_module = world(key)
+    if options.dry_run and key in SIMULATED:
+        options.say(f"world {key}: {NO_CHANGE}")
+        return WorldResult([])
     if len(points) == 1 and store is None:
         result = world_module.run(points, options)
         _place(result.rows, points, values)
@@ -111,7 +114,7 @@ def _run_world(
             result.warnings += kept.warnings
     todo = [index for index in range(len(points)) if index not in rows_by_point]
     groups = [[todo[at] for at in group] for group in world_module.batches([points[index] for index in todo])]
-    run_batches = runner if runner is not None and world_module.PARALLEL else in_this_process
+    run_batches = runner if runner is not None and world_module.PARALLEL and not options.dry_run else in_this_process
     batches = [(key, [(index, experiments.dumped(points[index])) for index in group]) for group in groups]
     for batch, part in run_batches(batches, options):
         _place(part.rows, [points[index] for index, _ in batch[1]], [values[index] for index, _ in batch[1]])

@@ -26,20 +26,22 @@ LOCKED: weakref.WeakSet[Store] = weakref.WeakSet()
 
 
 class Store:
-    """The folder of a run.
+    """The folder of a run. `resumed_by`: what makes `resume` true, such as an option, for messages;
+    empty if nothing does.
 
     Raises BadInput if it cannot be written, or is not empty and `resume` is false; Failed if
     another run is writing into it.
     """
 
-    def __init__(self, folder: Path, resume: bool = False) -> None:
+    def __init__(self, folder: Path, resume: bool = False, resumed_by: str = "") -> None:
         self.folder, self.parts = folder, folder / PARTS
         self._made = not folder.exists()
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._release = self._lock()
             if not resume and any(folder.iterdir()):
-                raise BadInput(f"{path_for_message(folder)}: not empty; expected a new folder, or --resume to go on with a run")
+                or_resumed = f", or {resumed_by} to go on with a stopped run" if resumed_by else ""
+                raise BadInput(f"{path_for_message(folder)}: not empty; expected a new or empty folder{or_resumed}")
             if self.parts.is_symlink():  # its content is deleted when the run is finished
                 raise BadInput(f"{path_for_message(self.parts)}: a link; expected a folder of this run's own")
             self.parts.mkdir(exist_ok=True)

@@ -13,7 +13,7 @@ from swaplab.core.files import content_hash
 from swaplab.core.model import Experiment, Row, VmRun
 from swaplab.worlds.kernel.configuration import Configuration, configurations
 from swaplab.worlds.procfs import meminfo
-from swaplab.worlds.result import Options, WorldResult, files_by_run
+from swaplab.worlds.result import NO_CHANGE, Options, WorldResult, files_by_run
 from swaplab.worlds.vm import driver, guest, kernels, machine, plan, reads, rows, samples, tools
 from swaplab.worlds.vm.areas import area_of
 from swaplab.worlds.vm.guest import Outcome
@@ -43,6 +43,7 @@ def run(points: list[Experiment], options: Options) -> WorldResult:
     todo = configurations(points)
     jobs = check(todo, options.jobs)
     if options.dry_run:
+        options.say(f"world vm: {NO_CHANGE}")
         return WorldResult([])
     kernels_by_name = {of.experiment.run.vm.kernel: _kernel(of.experiment.run.vm, options) for of in todo}
     for of in todo:
