@@ -87,7 +87,7 @@ additions: .venv/tools
 faults: .venv/tools
 	SWAPLAB_FAULTS=1 $(BIN)/python -m pytest -q tests/python/test_injected_faults.py tests/python/test_sweep_faults.py tests/python/test_journal.py tests/python/test_limits.py tests/live/test_journal_faults.py
 
-# Recapture the bundled traces (data/PROVENANCE.md); needs qemu-user, sqlite3, nodejs, gcc,
+# Recapture the traces of data/traces (data/PROVENANCE.md); needs qemu-user, sqlite3, nodejs, gcc,
 # libjpeg-turbo-progs and vpx-tools.
 traces: build
 	data/workloads/capture.sh
@@ -121,8 +121,8 @@ bench-peers: .venv/tools
 bench-pager: .venv/tools
 	$(BIN)/python -m benches.pager.run $(PAGER_ARGS)
 
-# A sweep of 2,000 points with one process and with two; needs two idle cores. ARGS="--rounds 1" is
-# a quick look.
+# A sweep of 400 points and five designs with one process and with two; needs two idle cores.
+# ARGS="--rounds 1" is a quick look.
 bench-sweep: .venv/tools
 	$(BIN)/python -m benches.sweep.run $(ARGS)
 

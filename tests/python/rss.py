@@ -170,7 +170,7 @@ def watched(
 def assert_the_budget_holds(run: Watched, dram: int) -> None:
     """Assert that something was swapped out, that the account closes at each stop, and that every
     paged process stayed within the budget, 5 %, its unmanaged memory and what was written while the
-    pager's processor was taken away ([`MOST_LATE`] of the budget at most)."""
+    pager got no processor or was slowed down ([`MOST_LATE`] of the budget at most)."""
     rows = run.stats["processes"]
     assert rows, "no process was paged"
     assert run.stats["swap_outs"] > 0, run.stats

@@ -47,7 +47,7 @@ def program(name: str) -> str:
     return found
 
 
-LATE = re.compile(rb"^swaplab: process \d+: .* while its pager's processor was taken away\n", re.MULTILINE)
+LATE = re.compile(rb"^swaplab: process \d+: .* while its pager got no processor or was slowed down\n", re.MULTILINE)
 
 
 def paged(

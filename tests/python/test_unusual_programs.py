@@ -198,4 +198,4 @@ def test_a_program_without_the_pagers_variables_is_reported_and_started(starts, 
     for how, told in (("cleared", 1), ("kept", 0)):
         run = paged([str(starts / "starts"), f"{call} {how}", str(starts), "seven"], "8MiB")
         assert run.returncode == 7 and run.stderr.count(b"\n") == told, run.stderr
-        assert run.stderr.count(b"seven: its environment has not the pager's variables: it runs unmanaged") == told, run.stderr
+        assert run.stderr.count(b"seven: its environment lacks LD_PRELOAD or SWAPLAB_DRAM: it runs unmanaged") == told, run.stderr

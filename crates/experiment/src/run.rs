@@ -103,10 +103,10 @@ impl Mapping {
 pub struct MemoryRun {
     /// Medium that DRAM emulates: `plain` for no emulation, or a device whose latency is injected.
     pub medium: String,
-    /// Location of NVM: a directory (a DAX file system), `node:N`, or empty for ordinary memory
-    /// that stands in for NVM.
+    /// Location of NVM: a directory of a tmpfs, `node:N`, or empty for ordinary memory that stands
+    /// in for NVM.
     pub nvm: String,
-    /// Directory of the flash file; empty for the directory of temporary files.
+    /// Directory of the flash file; empty for `/var/tmp`.
     pub flash: String,
     /// What to do with a program whose memory the pager cannot manage.
     pub unmanaged: Unmanaged,
@@ -132,7 +132,7 @@ pub enum Unmanaged {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct KernelRun {
-    /// `local`, `ssh:HOST` or `adb`.
+    /// `local`, `ssh:HOST`, `adb` or `adb:SERIAL`.
     pub target: String,
     /// Whether the memory of a swap area (a RAM disk, zram's pool) is part of `machine.dram`.
     pub pool: PoolMemory,
@@ -176,7 +176,7 @@ pub struct VmRun {
     /// random, so that seeds differ.
     pub shift: Span,
     /// Time from the return to the home screen to the next launch. Linux 6.12 decides by list
-    /// lengths that are two to four seconds old, so after a shorter time it does not see the pages
+    /// lengths that are up to two seconds old, so after a shorter time it does not see the pages
     /// that the last launch moved.
     pub think: Span,
     /// Memory of a process that stands in for the system's processes and uses it every
@@ -197,8 +197,8 @@ pub struct VmRun {
     pub virtual_limit: Span,
     pub wall_limit: Span,
     /// Whether each app has its own memory control group, as on Android with `per_app_memcg`, so
-    /// that reclaim visits them in turn. By default only if the design's app policy forbids
-    /// swap-outs per app.
+    /// that reclaim visits them in turn. By default only if the app policy of any design forbids
+    /// swap-outs per app; all designs have the same value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub app_groups: Option<bool>,
     /// Whether every live app checks the content of all its pages at the end.

@@ -53,7 +53,7 @@ fn may_start(path: *const c_char, environment: Option<Texts>) -> bool {
         None | Some(Unreachable::NoProgram) => {
             // SAFETY: the caller guarantees the texts of an environment; and a path.
             if unsafe { environment.is_some_and(|texts| is_cleared(texts)) && libc::access(path.as_ptr(), libc::X_OK) == 0 } {
-                report(path, &"its environment has not the pager's variables", RUNS_UNMANAGED);
+                report(path, &"its environment lacks LD_PRELOAD or SWAPLAB_DRAM", RUNS_UNMANAGED);
             }
             return true;
         }

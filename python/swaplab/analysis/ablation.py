@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Callable
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from swaplab.analysis.papers import folder
 from swaplab.analysis.papers_users import Users, io_share, mean, users_of
@@ -16,17 +16,14 @@ from swaplab.core import experiment as experiments
 from swaplab.core.errors import BadInput
 from swaplab.core.experiment import Point
 from swaplab.core.model import Experiment
+from swaplab.core.strict import StrictModel
 
 NAME = "ablation"
 HEAD = "## What each mechanism does"
 AS_SHIPPED = "as shipped"
 
 
-class _StrictModel(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class Switch(_StrictModel):
+class Switch(StrictModel):
     """A mechanism: its name, and the keys and values without it, or with another one in its
     place.
     """
@@ -35,7 +32,7 @@ class Switch(_StrictModel):
     set: Point
 
 
-class AblationFile(_StrictModel):
+class AblationFile(StrictModel):
     """An ablation.toml."""
 
     preset: str
@@ -44,7 +41,7 @@ class AblationFile(_StrictModel):
     switch: list[Switch] = Field(default_factory=list)
 
 
-class Effect(_StrictModel):
+class Effect(StrictModel):
     """One design of one phone: means over users."""
 
     switch: str
@@ -57,7 +54,7 @@ class Effect(_StrictModel):
     file_read_mb: float
 
 
-class Ablation(_StrictModel):
+class Ablation(StrictModel):
     """What `swaplab papers ablation --json` prints."""
 
     document: Literal["ablation"] = "ablation"

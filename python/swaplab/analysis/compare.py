@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from swaplab.analysis.outcomes import BY_PATH, OUTCOMES, Outcome
 from swaplab.analysis.relative import size_label
 from swaplab.analysis.side_by_side import point_text
@@ -20,13 +18,10 @@ from swaplab.analysis.verdict import Verdict, percent
 from swaplab.core.errors import BadInput
 from swaplab.core.model import Document, Kind, Row
 from swaplab.core.statistics import Interval, geometric_mean, separates
+from swaplab.core.strict import StrictModel
 
 
-class _StrictModel(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class ComparedFigure(_StrictModel):
+class ComparedFigure(StrictModel):
     """A figure of a row in a run and in the baseline run; `ratio` is None if the baseline's figure
     is 0 and the run's is not.
     """
@@ -46,7 +41,7 @@ class ComparedFigure(_StrictModel):
     regression: bool
 
 
-class MeanRatio(_StrictModel):
+class MeanRatio(StrictModel):
     """Geometric mean and range of the ratios of one figure over all rows that both runs have."""
 
     run: str
@@ -58,7 +53,7 @@ class MeanRatio(_StrictModel):
     separated: int
 
 
-class Comparison(_StrictModel):
+class Comparison(StrictModel):
     """Runs against a baseline run. Values are in the document's units."""
 
     document: Literal["comparison"] = "comparison"

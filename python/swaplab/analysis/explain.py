@@ -7,10 +7,10 @@ from __future__ import annotations
 from typing import Literal
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict
 
 from swaplab.core.errors import BadInput
 from swaplab.core.model import Kind
+from swaplab.core.strict import StrictModel
 
 #: Parts of a launch in the table `launches`, in the order of the waterfall.
 PARTS = {
@@ -41,11 +41,7 @@ SENDERS = {
 WORST = 10
 
 
-class _StrictModel(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class Step(_StrictModel):
+class Step(StrictModel):
     """A part of a launch: its start and duration in ms, and its share of the launch."""
 
     part: str
@@ -55,7 +51,7 @@ class Step(_StrictModel):
     share: float
 
 
-class QueueWait(_StrictModel):
+class QueueWait(StrictModel):
     """Queueing time in ms behind the requests of one sender; `owner` is the owner of the pages, if
     the sender is swap-out.
     """
@@ -66,7 +62,7 @@ class QueueWait(_StrictModel):
     ms: float
 
 
-class Waterfall(_StrictModel):
+class Waterfall(StrictModel):
     """A launch under one design. `queue`: its queueing times by sender, the longest first; empty
     without the table `queue_waits`.
     """
@@ -81,7 +77,7 @@ class Waterfall(_StrictModel):
     queue: list[QueueWait]
 
 
-class Explanation(_StrictModel):
+class Explanation(StrictModel):
     """A launch under every design of a run. Parts that overlap on a phone are listed one after the
     other.
     """
@@ -95,7 +91,7 @@ class Explanation(_StrictModel):
     designs: list[Waterfall]
 
 
-class WorstLaunch(_StrictModel):
+class WorstLaunch(StrictModel):
     """A launch with its longest part other than the app's own work; `longest` is None if there was
     no other part.
     """

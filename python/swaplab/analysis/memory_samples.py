@@ -14,13 +14,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from swaplab.analysis.registry import killers
 from swaplab.analysis.verdict import number, plural
 from swaplab.core.files import path_for_message
 from swaplab.core.memory_samples import POOL, STATE, STATES, TOTAL, Sample, Samples
 from swaplab.core.model import Kind
+from swaplab.core.strict import StrictModel
 
 MIB = 1 << 20
 #: Counters of /proc/vmstat that only direct reclaim raises; `allocstall` has a suffix for the zone.
@@ -28,11 +27,7 @@ DIRECT = ("allocstall", "pgscan_direct")
 BACKGROUND = ("pgscan_kswapd",)
 
 
-class _StrictModel(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class Moment(_StrictModel):
+class Moment(StrictModel):
     """A sample for the figure: sizes in MiB, None where it has none."""
 
     number: int
@@ -42,7 +37,7 @@ class Moment(_StrictModel):
     swap_used_mib: float | None
 
 
-class SampleAdvice(_StrictModel):
+class SampleAdvice(StrictModel):
     """The advice from samples. `was_tight`: whether a task had to wait for memory; None if it is
     not known. `zram`: the advice about the size of the swap area.
     """

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Literal
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 import swaplab
 from swaplab import _core
@@ -34,15 +34,12 @@ from swaplab.core.document import figure
 from swaplab.core.errors import BadInput, NotSupported
 from swaplab.core.model import Document, Experiment, Row
 from swaplab.core.statistics import Interval, bootstrap
+from swaplab.core.strict import FrozenModel
 from swaplab.worlds import run as run_experiment
 from swaplab.worlds.result import Options
 
 
-class _StrictModel(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class ExpectedClaim(_StrictModel):
+class ExpectedClaim(FrozenModel):
     """A `[[claim]]` of expected.toml. `section` names the place in the paper that the claim is
     from, `none` the value of no effect.
     """
@@ -64,7 +61,7 @@ class ExpectedClaim(_StrictModel):
     measured: str | None = None
 
 
-class Expected(_StrictModel):
+class Expected(FrozenModel):
     """An expected.toml: claims, claims for a kernel under virtual time, and figures by preset and
     name of the design.
     """
@@ -74,7 +71,7 @@ class Expected(_StrictModel):
     published: dict[str, dict[str, Published]] = Field(default_factory=dict)
 
 
-class Claim(_StrictModel):
+class Claim(FrozenModel):
     """A row of `swaplab papers check`."""
 
     paper: str
@@ -86,7 +83,7 @@ class Claim(_StrictModel):
     why: str
 
 
-class Claims(_StrictModel):
+class Claims(FrozenModel):
     """The output of `swaplab papers check --json`."""
 
     document: Literal["claims"] = "claims"

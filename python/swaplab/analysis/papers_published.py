@@ -6,16 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from pydantic import BaseModel, ConfigDict
-
 from swaplab.core.model import Row
+from swaplab.core.strict import FrozenModel
 
 
-class _StrictModel(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Published(_StrictModel):
+class Published(FrozenModel):
     """A paper's figures of one design."""
 
     resumes_gained: float | None = None
@@ -31,7 +26,7 @@ class Published(_StrictModel):
     never_dead_percent: float | None = None
 
 
-class PublishedComparison(_StrictModel):
+class PublishedComparison(FrozenModel):
     """A published figure of a design and our figure, which is None if the run does not have it."""
 
     design: str

@@ -14,8 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from swaplab.analysis.outcomes import BY_PATH, MIB, Outcome, notes_of
 from swaplab.analysis.registry import area_bytes, key_of, schemes
 from swaplab.analysis.relative import size_label
@@ -23,6 +21,7 @@ from swaplab.analysis.verdict import number
 from swaplab.core.errors import BadInput
 from swaplab.core.model import Design, Document, Experiment, Kind, Row
 from swaplab.core.statistics import pareto
+from swaplab.core.strict import StrictModel
 
 #: Price of a byte relative to DRAM's (assumed).
 PRICES = {"dram": 1.0, "nvm": 0.5, "flash": 0.03, "sd-card": 0.01}
@@ -30,11 +29,7 @@ DELAY, STALL, COLD = (BY_PATH[path] for path in ("launches.delay_ms.mean", "time
 DAY_NS = 86_400e9
 
 
-class _StrictModel(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class Target(_StrictModel):
+class Target(StrictModel):
     """A limit on time: at most `seconds`, or at most `percent` above the least time.
 
     For launches, a percentage also limits the number of cold starts, which a mean delay can hide.
@@ -63,7 +58,7 @@ class Target(_StrictModel):
         return self.seconds * per_second if self.seconds is not None else least * (1 + (self.percent or 0.0) / 100)
 
 
-class Choice(_StrictModel):
+class Choice(StrictModel):
     """A choice with its price and figures. `time` is in the plan's `unit`; bytes written per day
     need a known length of the run.
     """
@@ -88,14 +83,14 @@ class Choice(_StrictModel):
     is_candidate: bool
 
 
-class LiveApps(_StrictModel):
+class LiveApps(StrictModel):
     """The share of cold launches if `apps` apps stay alive, under LRU."""
 
     apps: int
     miss_ratio: float
 
 
-class SizePoint(_StrictModel):
+class SizePoint(StrictModel):
     """A point of the trace's miss-ratio curve under LRU."""
 
     frames: int
@@ -103,7 +98,7 @@ class SizePoint(_StrictModel):
     filter_limited: bool
 
 
-class Plan(_StrictModel):
+class Plan(StrictModel):
     """A plan: the answer, its evidence, and the run. `limit` and `least` are in `unit`."""
 
     document: Literal["plan"] = "plan"

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from swaplab.analysis.papers import folder
 from swaplab.core import experiment as experiments
@@ -22,16 +22,17 @@ from swaplab.core.document import figure
 from swaplab.core.errors import BadInput
 from swaplab.core.experiment import Point
 from swaplab.core.model import Experiment, Row
+from swaplab.core.strict import StrictModel
 from swaplab.worlds import run as run_experiment
 
 HEAD = "## Sensitivity"
 
 
-class _StrictModel(BaseModel):
-    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="strings")
+class _Model(StrictModel):
+    model_config = ConfigDict(ser_json_inf_nan="strings")
 
 
-class Range(_StrictModel):
+class Range(_Model):
     """An assumed parameter, with the keys and values at both ends of its range."""
 
     name: str
@@ -39,7 +40,7 @@ class Range(_StrictModel):
     high: Point
 
 
-class ClaimedConclusion(_StrictModel):
+class ClaimedConclusion(_Model):
     """A conclusion: design `of` has less (with `more`: more) of the figure at path `what` than
     design `than`.
     """
@@ -51,7 +52,7 @@ class ClaimedConclusion(_StrictModel):
     more: bool = False
 
 
-class SensitivityFile(_StrictModel):
+class SensitivityFile(_Model):
     """A sensitivity.toml. `preset` is a preset of `swaplab list presets`, or an experiment file in
     the paper's folder.
     """
@@ -63,7 +64,7 @@ class SensitivityFile(_StrictModel):
     conclusion: list[ClaimedConclusion] = Field(default_factory=list)
 
 
-class Phone(_StrictModel):
+class Phone(_Model):
     """A phone with a parameter at one end of its range, and a ratio per conclusion, None if there
     is nothing to compare. `unfit`: an app does not fit into its memory, so nothing was run.
     """
@@ -85,7 +86,7 @@ class Conclusion(ClaimedConclusion):
     stated: bool
 
 
-class Sensitivity(_StrictModel):
+class Sensitivity(_Model):
     """The results for all conclusions and phones."""
 
     document: Literal["sensitivity"] = "sensitivity"

@@ -14,11 +14,10 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from swaplab.analysis.outcomes import MIB, Outcome
 from swaplab.core.model import Kind, Row
 from swaplab.core.statistics import Estimate, Interval, kendall, unpaired_difference
+from swaplab.core.strict import StrictModel
 
 #: (outcome, greatest allowed difference, whether that is a count; otherwise it is a share of the
 #: reference)
@@ -37,11 +36,7 @@ NEGLIGIBLE_MIB = 32 * 4096 / MIB
 TRUTH: tuple[Kind, ...] = ("measured", "emulated", "virtual", "simulated")
 
 
-class _StrictModel(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class Side(_StrictModel):
+class Side(StrictModel):
     """One world's figure of a design."""
 
     world: str
@@ -50,7 +45,7 @@ class Side(_StrictModel):
     interval: tuple[float, float] | None
 
 
-class Pair(_StrictModel):
+class Pair(StrictModel):
     """A figure of one design in the reference world and in another.
 
     `difference`: other minus reference; `relative`: as a share of the reference. Both are None if a
@@ -72,7 +67,7 @@ class Pair(_StrictModel):
     idle: bool
 
 
-class Goal(_StrictModel):
+class Goal(StrictModel):
     """A goal for one figure in one world: `met` of the `pairs` that were judged are within it, and
     `idle` others were not judged. `median` and `largest` are absolute differences, None if nothing
     was judged.
@@ -90,7 +85,7 @@ class Goal(_StrictModel):
     largest: float | None
 
 
-class Ranking(_StrictModel):
+class Ranking(StrictModel):
     """Kendall's tau-b between a world's ranking of designs and the reference's, by median resume
     delay.
 
@@ -104,7 +99,7 @@ class Ranking(_StrictModel):
     wanted: float = TAU
 
 
-class WorldComparison(_StrictModel):
+class WorldComparison(StrictModel):
     """The comparison of every world with the reference world."""
 
     document: Literal["worlds"] = "worlds"

@@ -24,7 +24,7 @@ _POINTS = TypeAdapter(list[Point])
 
 PRESETS = Path(__file__).parents[1] / "presets"
 #: Traces of real programs that come with swaplab, by the name that `workload.trace` may give
-#: (data/PROVENANCE.md).
+#: (python/swaplab/data/PROVENANCE.md).
 BUNDLED = {path.stem: path for path in sorted((Path(__file__).parents[1] / "data").glob("*.slt"))}
 
 

@@ -533,7 +533,7 @@ class KernelRun(BaseModel):
     pool: PoolMemory = Field(default="extra")
     """Whether the memory of a swap area (a RAM disk, zram's pool) is part of `machine.dram`."""
     target: str = Field(default="local")
-    """`local`, `ssh:HOST` or `adb`."""
+    """`local`, `ssh:HOST`, `adb` or `adb:SERIAL`."""
     user: str = Field(default="")
     """The user that runs the apps; empty for the calling user, or `nobody` if that is root."""
 
@@ -547,11 +547,11 @@ class MemoryRun(BaseModel):
     model_config = ConfigDict(extra="forbid", validate_by_name=True)
 
     flash: str = Field(default="")
-    """Directory of the flash file; empty for the directory of temporary files."""
+    """Directory of the flash file; empty for `/var/tmp`."""
     medium: str = Field(default="plain")
     """Medium that DRAM emulates: `plain` for no emulation, or a device whose latency is injected."""
     nvm: str = Field(default="")
-    """Location of NVM: a directory (a DAX file system), `node:N`, or empty for ordinary memory that stands in for NVM."""
+    """Location of NVM: a directory of a tmpfs, `node:N`, or empty for ordinary memory that stands in for NVM."""
     unmanaged: Unmanaged = Field(default="refuse")
     """What to do with a program whose memory the pager cannot manage."""
 
@@ -591,7 +591,7 @@ class VmRun(BaseModel):
 
     app_groups: bool | None = Field(default=None)
     """Whether each app has its own memory control group, as on Android with `per_app_memcg`, so that reclaim visits them in turn. By
-    default only if the design's app policy forbids swap-outs per app."""
+    default only if the app policy of any design forbids swap-outs per app; all designs have the same value."""
     block_devices: BlockDevices = Field(default="driver")
     count_reads: str | None = Field(default=None)
     """Count the loads of apps from NVM that is mapped in place, outside the guest and without an effect on the run: the size of the
@@ -622,8 +622,8 @@ class VmRun(BaseModel):
     """Memory of a process that stands in for the system's processes and uses it every `system_period`; `0` for none."""
     system_period: str = Field(default="1s")
     think: str = Field(default="3s")
-    """Time from the return to the home screen to the next launch. Linux 6.12 decides by list lengths that are two to four seconds old,
-    so after a shorter time it does not see the pages that the last launch moved."""
+    """Time from the return to the home screen to the next launch. Linux 6.12 decides by list lengths that are up to two seconds old, so
+    after a shorter time it does not see the pages that the last launch moved."""
     verify: bool = Field(default=True)
     """Whether every live app checks the content of all its pages at the end."""
     virtual_limit: str = Field(default="3600s")

@@ -10,7 +10,7 @@ from swaplab.core.presets import presets
 #: Kinds that `swaplab list` knows.
 KINDS = (
     "policies", "bounds", "schemes", "admissions", "app-policies", "killers", "devices", "machines", "apps", "launches", "formats",
-    "worlds", "presets",
+    "victims", "worlds", "presets",
 )  # fmt: skip
 
 

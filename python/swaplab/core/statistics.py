@@ -1,5 +1,5 @@
-"""Every interval, test and verdict of swaplab. Reports, `compare`, `plan`, `recommend` and the
-papers' measures all use this module.
+"""Intervals and tests. Reports, `compare`, `plan`, `recommend`, the world `vm` and the papers'
+measures use this module; `analysis/verdict.py` has the verdicts.
 
 Intervals are 95 % unless a caller gives another level. Comparisons within one world are paired by
 seed, which removes what users differ in; comparisons between worlds or runs are not.

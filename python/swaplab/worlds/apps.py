@@ -11,24 +11,19 @@ import tomllib
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from swaplab._core import launch_round
 from swaplab.core.errors import BadInput
 from swaplab.core.experiment import dumped
 from swaplab.core.model import Experiment, Input, LaunchTable, Use
+from swaplab.core.strict import FrozenModel
 
 #: The folder of the app files that swaplab includes.
 FOLDER = Path(__file__).parents[1] / "presets" / "apps"
 
 
-class Strict(BaseModel):
-    """A model that refuses unknown keys."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Step(Strict):
+class Step(FrozenModel):
     """A text to send and a pattern to wait for. Its named groups become `${name}` of later steps;
     the group `bad` counts wrong pages.
     """
@@ -46,7 +41,7 @@ class Step(Strict):
         return pattern
 
 
-class App(Strict):
+class App(FrozenModel):
     """A program, and the protocol to communicate with it."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,40}$")

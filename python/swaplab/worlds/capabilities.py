@@ -195,8 +195,10 @@ PAGER_SWAP = ("kernel: nvm-direct", "kernel: nvm-copy", "kernel: nvm-cache")
 
 KERNEL_SWAP = ("kernel: flash", "kernel: sd-card", "kernel: ramdisk", "kernel: zram", "kernel: zswap")
 
-#: (name, what needs it, probe)
-PROBES: tuple[tuple[str, tuple[str, ...], Callable[[], Probed]], ...] = (
+#: The name of a capability, what needs it, and its probe.
+ProbeLine = tuple[str, tuple[str, ...], Callable[[], Probed]]
+
+PROBES: tuple[ProbeLine, ...] = (
     ("root", (*KERNEL_SWAP, "kernel: none", *PAGER_SWAP, "doctor --repair"), _root),
     ("cores", ("everything",), _cores),
     ("memory", ("kernel",), _memory),
@@ -238,12 +240,8 @@ PROBES: tuple[tuple[str, tuple[str, ...], Callable[[], Probed]], ...] = (
     ("damon", ("trace import --format damon: fresh captures",), _exists("/sys/kernel/mm/damon", "a kernel without CONFIG_DAMON_SYSFS")),
     ("idle-page-tracking", (), _exists("/sys/kernel/mm/page_idle/bitmap", "a kernel without CONFIG_IDLE_PAGE_TRACKING")),
     ("numa", (), _numa),
-    ("dax", ("memory on a DAX device",), _dax),
+    ("dax", (), _dax),
 )
-
-
-#: The name of a capability, what needs it, and its probe.
-ProbeLine = tuple[str, tuple[str, ...], Callable[[], Probed]]
 
 
 def capabilities(probes: Iterable[ProbeLine] | None = None) -> list[Capability]:

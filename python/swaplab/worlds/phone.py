@@ -13,7 +13,6 @@ from swaplab.core.model import Experiment
 from swaplab.worlds.result import CoreResult, Options, WorldResult
 from swaplab.worlds.traces import local_trace, workload_name
 
-KEY = "phone"
 PARALLEL = True
 
 #: Columns that are not integers.

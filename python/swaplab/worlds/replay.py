@@ -8,7 +8,6 @@ from swaplab.core.model import Experiment
 from swaplab.worlds.result import CoreResult, Options, WorldResult
 from swaplab.worlds.traces import with_local_trace, workload_name
 
-KEY = "replay"
 #: Points may run at the same time.
 PARALLEL = True
 #: Points that share one pass over a trace: enough that decoding costs little, few enough to

@@ -244,13 +244,6 @@ def test_kinds_of_kernel_images_are_distinguished(tmp_path: Path) -> None:
         kernels.resolve("debian-6.21")
 
 
-def test_students_interval_by_hand() -> None:
-    # 1, 2, 3: mean 2, deviation 1, t of two degrees of freedom 4.303.
-    low, high = rows.mean_interval([1.0, 2.0, 3.0]) or (0.0, 0.0)
-    assert low == pytest.approx(2 - 4.303 / 3**0.5) and high == pytest.approx(2 + 4.303 / 3**0.5)
-    assert rows.mean_interval([1.0]) is None
-
-
 def test_a_series_is_judged_by_pairs_and_by_the_bases_own_noise() -> None:
     base, other = [10.0, 11.0, 12.0, 13.0], [10.1, 10.9, 12.1, 12.9]
     faster = ab.judge("zram", base, [value - 2 for value in base[:3]] + [11.1], other)

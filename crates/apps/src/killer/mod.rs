@@ -153,7 +153,7 @@ pub struct Killer {
     pub victim: Victim,
     /// How cached apps are spread over `oom_score_adj`.
     pub spread: AdjSpread,
-    /// Interval between checks of memory on a real or virtual kernel, in ms.
+    /// Interval between checks of memory, in ms.
     pub poll_ms: f64,
     /// Time in ms for which it kills no other app while a victim has not died yet; 0: it does not
     /// wait.

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from swaplab.core.model import Kind
+from swaplab.core.strict import StrictModel
 
 
-class _StrictModel(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class Effect(_StrictModel):
+class Effect(StrictModel):
     """The change of an outcome with its interval, in percent of the reference's mean, or in the
     outcome's unit if that is 0 (`absolute`).
 
@@ -57,12 +52,12 @@ class Effect(_StrictModel):
         return f"{words} {self.percent:+.1f}{unit} ({self.low:+.1f} to {self.high:+.1f}, n = {self.n})"
 
 
-class ValueEffects(_StrictModel):
+class ValueEffects(StrictModel):
     value: str
     effects: list[Effect]
 
 
-class SettingAdvice(_StrictModel):
+class SettingAdvice(StrictModel):
     """The advice on a setting.
 
     `now`: the baseline's value, None if it has no such setting. `reference`: the value that the
@@ -85,14 +80,14 @@ class SettingAdvice(_StrictModel):
         return bool(aimed) and all(effect.is_zero for effect in aimed)
 
 
-class CombinedEffects(_StrictModel):
+class CombinedEffects(StrictModel):
     """The effects of all recommended settings together, from a run that tried them."""
 
     option: str
     effects: list[Effect]
 
 
-class Recommendation(_StrictModel):
+class Recommendation(StrictModel):
     """The recommended settings. `goal`: path of the outcome to lower. Intervals hold at
     `confidence` for all `comparisons` together.
     """

@@ -7,6 +7,6 @@ after `kill -9`.
 """
 
 from swaplab.worlds.kernel.runner import needs
-from swaplab.worlds.kernel.world import KEY, PARALLEL, batches, run
+from swaplab.worlds.kernel.world import PARALLEL, batches, run
 
-__all__ = ["KEY", "PARALLEL", "batches", "needs", "run"]
+__all__ = ["PARALLEL", "batches", "needs", "run"]

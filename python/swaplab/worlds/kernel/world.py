@@ -7,7 +7,6 @@ from swaplab.core.model import Experiment
 from swaplab.worlds.kernel.target import registry
 from swaplab.worlds.result import Options, WorldResult
 
-KEY = "kernel"
 #: Concurrent runs on one machine would disturb each other's measurements.
 PARALLEL = False
 

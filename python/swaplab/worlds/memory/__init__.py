@@ -3,6 +3,6 @@ compressed pool or flash behind it.
 """
 
 from swaplab.worlds.memory.execute import execute
-from swaplab.worlds.memory.world import KEY, PARALLEL, batches, needs, run
+from swaplab.worlds.memory.world import PARALLEL, batches, needs, run
 
-__all__ = ["KEY", "PARALLEL", "batches", "execute", "needs", "run"]
+__all__ = ["PARALLEL", "batches", "execute", "needs", "run"]

@@ -146,7 +146,9 @@ def late_line(counted: list[Process]) -> str | None:
     if most is None or most.counters["late_peak_bytes"] <= most.counters["dram_limit_bytes"] / 20:
         return None
     late, limit = (most.counters[name] / 2**20 for name in ("late_peak_bytes", "dram_limit_bytes"))
-    return f"process {most.pid}: up to {late:.1f} MiB over its budget of {limit:.1f} MiB, while its pager's processor was taken away"
+    return (
+        f"process {most.pid}: up to {late:.1f} MiB over its budget of {limit:.1f} MiB, while its pager got no processor or was slowed down"
+    )
 
 
 def check_program(path: Path) -> None:

@@ -84,7 +84,7 @@ def process_pool(jobs: int) -> Runner:
                         except EOFError:
                             tries[at] += 1
                             if tries[at] == TRIES:
-                                raise Failed(f"worker processes died {TRIES} times on one batch; is there too little memory?") from None
+                                raise Failed(_worker_died(batches[at])) from None
                             todo[at] = batches[at]
                             worker.end(at_once=True)
                             workers[workers.index(worker)] = Worker(scratch)
@@ -123,6 +123,11 @@ def _serve(pipe: Connection[WorldResult | Exception, Batch], scratch: str) -> No
     with suppress(EOFError, OSError):
         while True:
             pipe.send(_outcome(pipe.recv()))
+
+
+def _worker_died(batch: Batch) -> str:
+    key, _ = batch
+    return f"world {key}: worker processes died {TRIES} times on one batch; expected more free memory, or fewer processes (--jobs)"
 
 
 def _outcome(batch: Batch) -> WorldResult | Exception:

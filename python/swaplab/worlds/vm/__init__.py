@@ -2,6 +2,6 @@
 (docs/models/virtual-time.md).
 """
 
-from swaplab.worlds.vm.runner import KEY, PARALLEL, batches, run
+from swaplab.worlds.vm.runner import PARALLEL, batches, run
 
-__all__ = ["KEY", "PARALLEL", "batches", "run"]
+__all__ = ["PARALLEL", "batches", "run"]

@@ -11,20 +11,14 @@ from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
 from swaplab.core.errors import BadInput
 from swaplab.core.experiment import seeds
 from swaplab.core.model import Experiment
+from swaplab.core.statistics import mean_interval
+from swaplab.core.strict import FrozenModel
 from swaplab.worlds.kernel.configuration import configurations
 from swaplab.worlds.result import Options
-from swaplab.worlds.vm import build, driver, kernels, rows, runner
-
-
-class Strict(BaseModel):
-    """A model that refuses unknown keys."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+from swaplab.worlds.vm import build, driver, kernels, runner
 
 
 class Verdict(Enum):
@@ -37,7 +31,7 @@ class Verdict(Enum):
     SLOWER = 11
 
 
-class Difference(Strict):
+class Difference(FrozenModel):
     """The comparison of series and base for one design, in ms of mean launch delay."""
 
     design: str
@@ -51,7 +45,7 @@ class Difference(Strict):
     verdict: Verdict
 
 
-class Comparison(Strict):
+class Comparison(FrozenModel):
     """The comparisons of all designs. The verdict is slower if any is slower, else faster if any is
     faster.
     """
@@ -76,24 +70,24 @@ def judge(design: str, base: list[float], series: list[float], other: list[float
     patch without a functional change moves code, which acts like a perturbation.
     """
     paired = [after - before for before, after in zip(base, series, strict=True)]
-    interval = rows.mean_interval(paired)
-    noise = rows.mean_interval([after - before for before, after in zip(base, other, strict=True)])
+    interval = mean_interval(paired)
+    noise = mean_interval([after - before for before, after in zip(base, other, strict=True)])
     if interval is None or noise is None:
         raise BadInput("kernel ab: one seed; expected run.seeds of at least 2")
     difference = statistics.fmean(paired)
-    beyond = abs(difference) > max(abs(bound - (noise[0] + noise[1]) / 2) for bound in noise)
+    beyond = abs(difference) > (noise.high - noise.low) / 2
     verdict = Verdict.NOT_SEPARABLE
-    if beyond and interval[1] < 0:
+    if beyond and interval.high < 0:
         verdict = Verdict.FASTER
-    elif beyond and interval[0] > 0:
+    elif beyond and interval.low > 0:
         verdict = Verdict.SLOWER
     return Difference(
         design=design,
         base_ms=statistics.fmean(base),
         series_ms=statistics.fmean(series),
         difference_ms=difference,
-        interval_ms=interval,
-        noise_ms=noise,
+        interval_ms=(interval.low, interval.high),
+        noise_ms=(noise.low, noise.high),
         verdict=verdict,
     )
 

@@ -5,13 +5,13 @@ a core of `run.vm.gips` GIPS.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import fmean, stdev
+from statistics import fmean
 
 from swaplab.core.model import KernelDetail, LaunchFigures, MappedReads, Memory, Paging, Row, SeedRow, Spread, Time
-from swaplab.core.statistics import quantile
+from swaplab.core.statistics import mean_interval, quantile
 from swaplab.worlds.apps import workload_name
 from swaplab.worlds.kernel.collect import events
 from swaplab.worlds.kernel.configuration import Configuration
@@ -22,21 +22,6 @@ from swaplab.worlds.vm.areas import area_of
 from swaplab.worlds.vm.guest import Outcome
 
 PAGE = 4096
-#: Two-sided 95 % quantiles of Student's t for 1, 2, .. 30 degrees of freedom; beyond, the normal
-#: distribution's is used.
-_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093,
-      2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042)  # fmt: skip
-
-
-def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """Compute the 95 % interval of the mean of independent values by Student's t; None for fewer
-    than two values.
-    """
-    if len(values) < 2:
-        return None
-    mean, degrees = fmean(values), len(values) - 1
-    half = (_T[degrees - 1] if degrees <= len(_T) else 1.96) * stdev(values) / len(values) ** 0.5
-    return mean - half, mean + half
 
 
 def spread(by_seed: list[list[float]]) -> Spread | None:
@@ -47,7 +32,8 @@ def spread(by_seed: list[list[float]]) -> Spread | None:
     if not values:
         return None
     interval = mean_interval([fmean(run) for run in by_seed if run])
-    return Spread(n=len(values), mean=fmean(values), p50=quantile(values, 0.5), p95=quantile(values, 0.95), mean_interval=interval)
+    bounds = None if interval is None else (interval.low, interval.high)
+    return Spread(n=len(values), mean=fmean(values), p50=quantile(values, 0.5), p95=quantile(values, 0.95), mean_interval=bounds)
 
 
 @dataclass(frozen=True)

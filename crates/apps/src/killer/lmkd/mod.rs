@@ -52,7 +52,7 @@ pub static ENTRY: Entry<Info> = Entry {
             "0",
             "on a kernel: memory is low if free and file pages are a smaller share of it, in percent; 0: by the watermark, in a control group 6",
         ),
-        Parameter::new("poll_ms", Kind::Number { low: 1e-3, high: 1e6 }, "10", "on a kernel: time between two checks of memory, in ms"),
+        Parameter::new("poll_ms", Kind::Number { low: 1e-3, high: 1e6 }, "10", "time between two checks of memory, in ms"),
         property!("psi_partial_stall_ms", ANY, "70", "stall time per second, in ms, from which it checks memory"),
         property!("psi_complete_stall_ms", ANY, "700", "stall time per second, in ms, from which any app but the one in front may be killed"),
         property!("swap_free_low_percentage", 100, "10", "swap is low if less than this percentage of it is free; 0: never"),
