@@ -196,7 +196,9 @@ class Trace:
 
     @classmethod
     def bundled(cls, name: str) -> Trace:
-        """A bundled trace of a real program: `node`, `djpeg`, `chromium` (python/swaplab/data/PROVENANCE.md)."""
+        """A bundled trace of a real program: `node`, `djpeg`, `chromium`
+        (python/swaplab/data/PROVENANCE.md).
+        """
         if name not in BUNDLED:
             raise BadInput(f"'{name}': no bundled trace; expected one of: {' '.join(BUNDLED)}")
         return cls.open(BUNDLED[name])

@@ -27,7 +27,8 @@ from swaplab.worlds import run
 from swaplab.worlds.result import Options
 from swaplab.worlds.sweep.store import Store
 
-#: Programs with bundled traces; the one with most valid points is the first (python/swaplab/data/PROVENANCE.md).
+#: Programs with bundled traces; the one with most valid points is the first
+#: (python/swaplab/data/PROVENANCE.md).
 PROGRAMS = ("node", "djpeg", "chromium")
 MEMORY = ["5%", "10%", "15%", "20%", "25%"]
 #: Changes to A2S' large workload, which shorten it to about a second.
