@@ -66,6 +66,26 @@ fn a_discarded_copy_of_a_files_page_is_the_files_again() {
     assert_eq!((paging.faults, paging.file_reads, paging.swap_reads, paging.swap_writes), (Some(2.0), Some(2.0), Some(0.0), Some(0.0)));
 }
 
+/// A trace of more than two blocks: FIFO with two frames faults on each of the pages 0 to 2, which
+/// are used in turn, on any number of threads.
+#[test]
+fn each_block_of_a_long_trace_is_replayed_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.slt");
+    let mut builder = TraceBuilder::create(&path, swaplab_trace::Kind::Page, 4096, Codec::Stored).unwrap();
+    for at in 0..300_000 {
+        builder.access(0, at % 3, Op::Read).unwrap();
+    }
+    builder.finish().unwrap();
+    let text = format!("machine.dram = '2p'\nworkload.trace = '{}'\n[[design]]\npolicy = 'fifo'", path.display());
+    let experiment = Experiment::parse("e.toml", &text, &[]).unwrap();
+    for threads in [1, 2] {
+        let result = rows(&[experiment.clone()], &PolicySpec::of, threads, &mut |_, _| true).unwrap();
+        let paging = &result.rows[0].paging;
+        assert_eq!((paging.references, paging.faults), (Some(3e5), Some(3e5)), "{threads} threads");
+    }
+}
+
 #[test]
 fn a_scheme_adds_its_media_and_energy() {
     let result = run(&folder(), &["2p"], "[[design]]\npolicy = 'fifo'\nswap = 'flash'\n[run]\nreplay.length = '10s'").unwrap();
@@ -74,7 +94,12 @@ fn a_scheme_adds_its_media_and_energy() {
     assert_eq!((row.paging.zero_fills, row.paging.copied_pages, row.paging.swap_writes), (Some(4.0), Some(4.0), Some(4.0)));
     let flash = &row.media["flash"];
     assert_eq!((flash.read_bytes, flash.write_bytes, flash.device.as_str()), (4.0 * 4096.0, 4.0 * 4096.0, "ufs-3.1"));
-    assert!(flash.wear.as_ref().unwrap().cycles_per_day.unwrap() > 0.0);
+    // Each byte is written twice to 512 GB, and 10 s are a day's 8,640th part.
+    let wear = flash.wear.as_ref().unwrap();
+    let daily = 8_640.0 * 2.0 * 4.0 * 4096.0 / 512e9;
+    let relative = |found: Option<f64>, expected: f64| (found.unwrap() / expected - 1.0).abs();
+    assert!(relative(wear.cycles_per_day, daily) < 1e-12);
+    assert!(relative(wear.years_to_endurance, 3_000.0 / daily / 365.25) < 1e-12);
     let energy = row.energy.as_ref().unwrap();
     let part = |name: &str| energy.parts_j[name].unwrap();
     assert!(part("swap_flash") > 0.0 && part("cpu") > 0.0);

@@ -276,6 +276,15 @@ mod tests {
         assert_eq!(c.error, error);
     }
 
+    /// Of the file pages 100 to 102 that every resume uses, the launch did not use 102.
+    #[test]
+    fn a_hot_page_of_a_file_is_one_that_the_launch_used_too() {
+        let c = capture("L W0 R100 R101 S W0 R100 R102 R101 S W0 R102 R100 R101").unwrap();
+        assert_eq!((c.file_pages, c.shares.file_hot_share), (3, 2.0 / 3.0));
+        let c = capture("L W0 R100 R101 S W0 R102 R100 S W0 R102 R100").unwrap();
+        assert_eq!((c.file_pages, c.shares.file_hot_share), (3, 1.0 / 3.0));
+    }
+
     #[test]
     fn one_resume_is_compared_with_itself_and_none_is_refused() {
         let c = capture("L W0 W1 S R0").unwrap();

@@ -202,3 +202,6 @@ impl Stack {
         LruCurve { references: references as f64, misses, rate }
     }
 }
+
+#[cfg(test)]
+mod tests;

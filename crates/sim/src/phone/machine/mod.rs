@@ -9,7 +9,7 @@ pub mod clock;
 mod compact;
 pub mod entries;
 mod eviction;
-mod exit;
+pub mod exit;
 mod fault;
 pub mod files;
 pub mod folios;

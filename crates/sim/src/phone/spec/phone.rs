@@ -244,3 +244,14 @@ impl Phone {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_heap_is_modeled_if_apps_allocate_anywhere() {
+        let is_on = |foreground_rate, background_rate| HeapRule { foreground_rate, background_rate, ..HeapRule::default() }.is_on();
+        assert_eq!([is_on(0.0, 0.0), is_on(1.0, 0.0), is_on(0.0, 1.0)], [false, true, true]);
+    }
+}

@@ -3,6 +3,7 @@
 
 use super::by_hand::{kills, places, start, with_launches};
 use super::small::{booted, check, design, models, small, Booted};
+use crate::phone::machine::exit::duration_ns;
 use crate::phone::machine::record::Reason;
 use crate::phone::run::PhoneRun;
 use crate::phone::user::owner::SYSTEM;
@@ -41,6 +42,21 @@ fn a_frame_of_a_victim_is_free_when_its_process_has_ended() {
     check(&phone).unwrap();
     phone.deaths().end_before_start(1);
     assert_eq!((phone.free(), phone.record.kills[1].frames), (4, 3));
+}
+
+/// App 0 has three pages in swap; with two pages in memory and one never used, an app takes less
+/// time to end: only pages with content are freed.
+#[test]
+fn a_process_ends_in_the_time_of_its_pages_with_content() {
+    let change = |phone: &mut crate::phone::spec::Phone, _: &mut crate::phone::spec::Design| {
+        (phone.pool_in_dram, phone.exit_ns) = (false, MS);
+    };
+    let mut phone = with_launches(&design("s", "flash", "none"), &[], &change);
+    start(&mut phone, 0, Op::Write);
+    phone.apps.launcher.launch(1);
+    (3..5).for_each(|page| drop(phone.touch(page, Op::Write)));
+    let ends_ns = |app| duration_ns(app, MS, &phone.frames, &phone.apps);
+    assert_eq!([0, 1, 2].map(ends_ns), [3 * MS, 2 * MS, 0]);
 }
 
 /// App 0 has one page in memory and two in swap, app 1 has three in memory, app 2 two: swapped
@@ -195,6 +211,19 @@ fn daemons_use_memory_of_the_system() {
         launch(&mut phone, 20, 0);
         assert_eq!(phone.machine.record.traffic.last().unwrap().swapped_in, expected);
     }
+}
+
+/// Daemons that are due each 10 s are due for the last time at 40 s in a rest that ends at 47 s.
+#[test]
+fn daemons_use_memory_at_the_last_time_at_which_they_were_due() {
+    let services = Services { daemons_every: span("10s"), daemons_share: 0.5, ..Services::default() };
+    let booted = roomy(Background { services, ..Background::default() });
+    let mut phone = booted.phone();
+    launch(&mut phone, 0, 0);
+    phone.machine.compact(SYSTEM, Compact::Anon, &Throttles::default(), None);
+    phone.elapse(47 * S);
+    let times: Vec<u64> = phone.machine.swap.stays.iter().filter_map(|(stay, _)| Some(stay.freed()?.0 / S)).collect();
+    assert!(times.len() > 500 && times.iter().all(|second| (40..42).contains(second)), "{times:?}");
 }
 
 /// Apps of 16 MiB (4,096 pages; 16,384 kB are over 12,000). App 0 is cached from about 5 s on: it
