@@ -80,7 +80,7 @@ fn each_block_of_a_long_trace_is_replayed_once() {
     let text = format!("machine.dram = '2p'\nworkload.trace = '{}'\n[[design]]\npolicy = 'fifo'", path.display());
     let experiment = Experiment::parse("e.toml", &text, &[]).unwrap();
     for threads in [1, 2] {
-        let result = rows(&[experiment.clone()], &PolicySpec::of, threads, &mut |_, _| true).unwrap();
+        let result = rows(std::slice::from_ref(&experiment), &PolicySpec::of, threads, &mut |_, _| true).unwrap();
         let paging = &result.rows[0].paging;
         assert_eq!((paging.references, paging.faults), (Some(3e5), Some(3e5)), "{threads} threads");
     }
