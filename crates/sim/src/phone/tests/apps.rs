@@ -54,7 +54,7 @@ fn a_process_ends_in_the_time_of_its_pages_with_content() {
     let mut phone = with_launches(&design("s", "flash", "none"), &[], &change);
     start(&mut phone, 0, Op::Write);
     phone.apps.launcher.launch(1);
-    (3..5).for_each(|page| drop(phone.touch(page, Op::Write)));
+    (3..5).for_each(|page| phone.touch(page, Op::Write));
     let ends_ns = |app| duration_ns(app, MS, &phone.frames, &phone.apps);
     assert_eq!([0, 1, 2].map(ends_ns), [3 * MS, 2 * MS, 0]);
 }

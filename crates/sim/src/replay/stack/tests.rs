@@ -13,10 +13,10 @@ fn misses_of_a_cache(steps: &[Step], frames: usize) -> f64 {
     let (mut cache, mut misses): (Vec<PageId>, f64) = (Vec::new(), 0.0);
     for step in steps {
         let (Step::Reference(page) | Step::Free(page)) = *step;
-        let place = cache.iter().position(|kept| *kept == page);
-        place.into_iter().for_each(|place| drop(cache.remove(place)));
+        let hit = cache.contains(&page);
+        cache.retain(|kept| *kept != page);
         if let Step::Reference(_) = step {
-            misses += f64::from(place.is_none());
+            misses += f64::from(!hit);
             cache.insert(0, page);
             cache.truncate(frames);
         }
