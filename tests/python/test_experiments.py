@@ -153,6 +153,7 @@ def test_a_dry_run_runs_no_world_also_of_a_sweep(folder: Path) -> None:
             continue
         assert (dry.code, set(dry.out.splitlines())) == (0, {f"world {world}: makes no change to the machine; not run"})
         assert not (folder / "dry").exists()
+    assert here("run", folder / "worlds.toml", "--on", "phone", "--dry-run", "--json").document["rows"] == []
 
 
 def test_memory_runs_redis_under_the_pager_or_names_the_missing_capability(folder: Path) -> None:

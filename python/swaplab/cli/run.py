@@ -54,9 +54,8 @@ def run_experiment(
     experiment = experiments.read(file, changes)
     if resume and output is None:
         raise BadInput("--resume: no folder; expected -o DIR, the folder of the run that was stopped")
-    run_options = Options(
-        jobs=jobs, tables=output is not None, target=target, as_root=as_root, dry_run=dry_run, say=print if dry_run else _print_status
-    )
+    say = print if dry_run and not as_json else _print_status
+    run_options = Options(jobs=jobs, tables=output is not None, target=target, as_root=as_root, dry_run=dry_run, say=say)
     outcome = run_and_write(experiment, run_options, output, resume, cluster, path_for_message(file), resumed_by="--resume")
     if as_json:
         print(documents.dumped(outcome.document), end="")
