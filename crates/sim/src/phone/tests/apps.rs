@@ -44,8 +44,8 @@ fn a_frame_of_a_victim_is_free_when_its_process_has_ended() {
     assert_eq!((phone.free(), phone.record.kills[1].frames), (4, 3));
 }
 
-/// App 0 has three pages in swap; with two pages in memory and one never used, an app takes less
-/// time to end: only pages with content are freed.
+/// Only pages with content take time to free: App 0 used its three pages, app 1 two of three, and
+/// app 2 has not been started.
 #[test]
 fn a_process_ends_in_the_time_of_its_pages_with_content() {
     let change = |phone: &mut crate::phone::spec::Phone, _: &mut crate::phone::spec::Design| {
