@@ -289,6 +289,23 @@ mod tests {
         assert!(error.unwrap_err().to_string().ends_with(&format!("lines: line {lines}: 'bad'; expected 123456")));
     }
 
+    /// The buffer's only line end is its first byte.
+    #[test]
+    fn a_line_that_fills_a_chunk_but_one_byte_is_read_after_an_empty_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lines");
+        std::fs::write(&path, format!("\n{}\n", "x".repeat(CHUNK - 1))).unwrap();
+        let mut progress = |_, _| true;
+        let mut source = Source::open(&path, &mut progress).unwrap();
+        let mut lengths = vec![];
+        let read = Lines::new(&mut source).each(|line| {
+            lengths.push(line.len());
+            Ok(())
+        });
+        assert!(read.is_ok());
+        assert_eq!(lengths, [CHUNK - 1]);
+    }
+
     #[test]
     fn a_file_is_read_as_it_is_or_decompressed() {
         const TEXT: &[u8] = b"page,op\n1,R\n";

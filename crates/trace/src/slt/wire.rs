@@ -334,3 +334,15 @@ pub fn decode_index(payload: &[u8]) -> Decoded<Index> {
     };
     Ok(Index { events: list()?, tables: list()?, meta: input.varint()?, pages: input.varint()? })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_of_more_than_64_bits_is_refused() {
+        let read = |last: u8| Input { left: &[&[0xff; 9][..], &[last]].concat(), apps: 0 }.varint();
+        assert_eq!((read(0), read(1)), (Ok(u64::MAX >> 1), Ok(u64::MAX)));
+        assert!([2, 3, 0x7f, 0x81].into_iter().all(|last| read(last) == Err("a number beyond 2^64".to_string())));
+    }
+}
