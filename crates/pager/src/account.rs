@@ -6,9 +6,9 @@ use crate::kernel::memory::Bytes;
 use crate::kernel::own;
 use crate::kernel::pagemap::PageMap;
 use crate::kernel::PAGE;
+use crate::managed::ManagedMemory;
 use crate::spans::{addresses, PageRange, Span};
 use crate::stats::{set, Stats};
-use crate::world::World;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Result;
@@ -62,10 +62,10 @@ pub struct Unmanaged {
 }
 
 /// Count the private pages in DRAM that do not count against the budget.
-pub fn unmanaged_pages(map: &mut PageMap, world: &World) -> Result<Unmanaged> {
-    let all = count_outside(map, world.spans.all().filter(|(_, s)| s.counts()).map(|(piece, _)| piece))?;
+pub fn unmanaged_pages(map: &mut PageMap, managed: &ManagedMemory) -> Result<Unmanaged> {
+    let all = count_outside(map, managed.spans.all().filter(|(_, s)| s.counts()).map(|(piece, _)| piece))?;
     let is_code = |span: &Span| span.is_managed() && !span.counts();
-    let code: Vec<PageRange> = world.spans.all().filter(|(_, s)| is_code(s)).map(|(piece, _)| piece).collect();
+    let code: Vec<PageRange> = managed.spans.all().filter(|(_, s)| is_code(s)).map(|(piece, _)| piece).collect();
     let code = code.into_iter().try_fold(0, |sum, piece| count(map, addresses(&piece)).map(|pages| sum + pages))?;
     let own = own::private().try_fold(0, |sum, range| count(map, range).map(|pages| sum + pages))?;
     Ok(Unmanaged { all, code, own })
@@ -83,7 +83,7 @@ pub fn note(stats: &Stats, managed: usize, Unmanaged { all, code, own }: Unmanag
     stats.anonymous_peak_bytes.fetch_max((anonymous * PAGE) as u64, Ordering::Relaxed);
 }
 
-impl World {
+impl ManagedMemory {
     /// Count everything and update the counters, in the calling thread.
     pub fn take_account(&self) {
         let Ok(mut map) = PageMap::open() else { return };
@@ -100,7 +100,7 @@ impl World {
     /// shrinks, which happens here or by an eviction. To save time, peaks are only checked once the
     /// pages freed since the last check exceed 1/64 of the peak and 64 pages.
     pub fn before_shrink(&mut self, pages: usize) {
-        if self.mode == crate::world::Mode::Child {
+        if self.mode == crate::managed::Mode::Child {
             return;
         }
         self.freed_since_peak += pages;

@@ -7,11 +7,11 @@
 use crate::kernel::pagemap::{PageMap, Run, Where};
 use crate::kernel::sparse::Sparse;
 use crate::kernel::PAGE;
+use crate::managed::bit::*;
+use crate::managed::ManagedMemory;
 use crate::record::EventKind;
 use crate::spans::{addresses, PageRange, Span};
 use crate::stats::{add, set};
-use crate::world::bit::*;
-use crate::world::World;
 use crate::{CHUNK, PAGES};
 use rustix::io::Result;
 use std::sync::atomic::Ordering;
@@ -49,7 +49,7 @@ impl Census {
     /// also if `misses`, given the number of pages found, says that there are more.
     pub fn take(
         &mut self,
-        world: &mut World,
+        managed: &mut ManagedMemory,
         all: bool,
         kept_free: usize,
         misses: impl Fn(usize) -> bool,
@@ -59,12 +59,12 @@ impl Census {
         *turn = turn.wrapping_add(1);
         let full = all || *turn % FULL == 0;
         pieces.clear();
-        pieces.extend(world.spans.all().filter(|(_, s)| s.counts()));
+        pieces.extend(managed.spans.all().filter(|(_, s)| s.counts()));
         evicted.clear();
         arrivals.clear();
         reads.clear();
         let mut counts = Counts::default();
-        let (state, turn) = (&mut world.state, *turn);
+        let (state, turn) = (&mut managed.state, *turn);
         for (piece, span) in pieces.iter() {
             let may_leave = span.evictable();
             parts.clear();
@@ -84,27 +84,27 @@ impl Census {
             let mut scan = Scan { state, stamp, turn, may_leave: true, arrivals, reads, counts: &mut counts };
             evicted.iter().try_for_each(|pages| map.scan_dram(addresses(pages), |run| scan.see(run)))?;
         }
-        add(&world.stats.copied_pages, counts.copied);
-        add(&world.stats.direct_reads, reads.len());
-        reads.iter().for_each(|page| world.note(EventKind::Read, *page..*page + 1));
-        if counts.known != world.frames().resident_count() {
-            forget_absent(world, pieces, stamp, turn);
+        add(&managed.stats.copied_pages, counts.copied);
+        add(&managed.stats.direct_reads, reads.len());
+        reads.iter().for_each(|page| managed.note(EventKind::Read, *page..*page + 1));
+        if counts.known != managed.frames().resident_count() {
+            forget_absent(managed, pieces, stamp, turn);
         }
         let stuck = counts.stuck;
         for (page, recorded) in arrivals.iter() {
             if !recorded {
-                world.note(EventKind::Write, *page..*page + 1);
+                managed.note(EventKind::Write, *page..*page + 1);
             }
-            world.state[*page] |= KNOWN | REMEMBERED;
-            world.frames().arrive(*page, stuck + kept_free, victims);
+            managed.state[*page] |= KNOWN | REMEMBERED;
+            managed.frames().arrive(*page, stuck + kept_free, victims);
         }
-        world.frames().shrink(stuck + kept_free, victims);
+        managed.frames().shrink(stuck + kept_free, victims);
         for page in victims.iter() {
-            world.state[*page] &= !KNOWN;
+            managed.state[*page] &= !KNOWN;
         }
-        set(&world.stats.dram_bytes, counts.dram * PAGE);
-        set(&world.stats.stuck_bytes, stuck * PAGE);
-        world.stats.dram_peak_bytes.fetch_max((counts.dram * PAGE) as u64, Ordering::Relaxed);
+        set(&managed.stats.dram_bytes, counts.dram * PAGE);
+        set(&managed.stats.stuck_bytes, stuck * PAGE);
+        managed.stats.dram_peak_bytes.fetch_max((counts.dram * PAGE) as u64, Ordering::Relaxed);
         Ok(counts.dram)
     }
 }
@@ -203,12 +203,12 @@ const FULL: u8 = 8;
 
 /// Make the policy forget the pages that this census did not see: they were dropped by a system
 /// call that was not intercepted, or swapped out by the kernel.
-fn forget_absent(world: &mut World, pieces: &[(PageRange, Span)], stamp: &Sparse<u8>, turn: u8) {
+fn forget_absent(managed: &mut ManagedMemory, pieces: &[(PageRange, Span)], stamp: &Sparse<u8>, turn: u8) {
     for (piece, _) in pieces {
-        let written: Vec<_> = world.state.written(piece.clone()).collect();
+        let written: Vec<_> = managed.state.written(piece.clone()).collect();
         for page in written.into_iter().flatten() {
-            if world.state[page] & KNOWN != 0 && stamp[page] != turn {
-                world.forget(page..page + 1);
+            if managed.state[page] & KNOWN != 0 && stamp[page] != turn {
+                managed.forget(page..page + 1);
             }
         }
     }
@@ -232,23 +232,23 @@ mod tests {
     #[test]
     fn the_policy_forgets_known_pages_that_a_census_did_not_see() {
         static STATS: crate::stats::Stats = crate::stats::Stats::new();
-        let mut world = World::new(64, 8, &STATS).unwrap();
+        let mut managed = ManagedMemory::new(64, 8, &STATS).unwrap();
         let policy = swaplab_policy::PolicySpec::parse("fifo").unwrap();
         let costs = swaplab_policy::Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 };
-        world.frames = Some(crate::frames::Frames::new(policy, 8, costs).unwrap());
-        let start = world.spans.reserved().start;
+        managed.frames = Some(crate::frames::Frames::new(policy, 8, costs).unwrap());
+        let start = managed.spans.reserved().start;
         // SAFETY: zero is a u8.
         let mut stamp: Sparse<u8> = unsafe { Sparse::new(PAGES) }.unwrap();
         let mut victims = Vec::new();
         for page in start..start + 3 {
-            world.frames().arrive(page, 0, &mut victims);
-            world.state[page] = KNOWN;
+            managed.frames().arrive(page, 0, &mut victims);
+            managed.state[page] = KNOWN;
             stamp[page] = 3;
         }
         stamp[start + 1] = 2;
-        forget_absent(&mut world, &[(start..start + 3, Span::Foreign)], &stamp, 3);
-        assert_eq!([0, 1, 2].map(|at| world.state[start + at]), [KNOWN, 0, KNOWN]);
-        assert_eq!(world.frames().resident_count(), 2);
+        forget_absent(&mut managed, &[(start..start + 3, Span::Foreign)], &stamp, 3);
+        assert_eq!([0, 1, 2].map(|at| managed.state[start + at]), [KNOWN, 0, KNOWN]);
+        assert_eq!(managed.frames().resident_count(), 2);
     }
 
     #[test]

@@ -12,12 +12,12 @@ use crate::kernel::memory::{self, Bytes};
 use crate::kernel::pagemap::{PageMap, Where};
 use crate::kernel::uffd::{Fault, Uffd, Watch};
 use crate::kernel::PAGE;
+use crate::managed::bit::*;
+use crate::managed::{Backing, Gate, ManagedMemory};
 use crate::record::EventKind;
 use crate::spans::{addresses, PageRange};
 use crate::stats::add;
 use crate::store::PageBytes;
-use crate::world::bit::*;
-use crate::world::{Backing, Gate, World};
 use crate::CHUNK;
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, Result};
@@ -39,26 +39,26 @@ impl CopyEvictor {
 
     /// Evict `victims`, which are ascending pages of one chunk. Returns the number of evicted
     /// pages. An error means that none was.
-    pub fn evict(&mut self, world: &mut World, victims: &[usize]) -> Result<usize> {
+    pub fn evict(&mut self, managed: &mut ManagedMemory, victims: &[usize]) -> Result<usize> {
         let chunk = victims[0] / CHUNK;
         let mut gone = 0;
         let pieces: Vec<PageRange> =
-            world.spans.pieces(chunk * CHUNK..(chunk + 1) * CHUNK).filter(|(_, s)| s.evictable()).map(|(p, _)| p).collect();
+            managed.spans.pieces(chunk * CHUNK..(chunk + 1) * CHUNK).filter(|(_, s)| s.evictable()).map(|(p, _)| p).collect();
         for piece in pieces {
             let inside = &victims[victims.partition_point(|p| *p < piece.start)..victims.partition_point(|p| *p < piece.end)];
             if let (Some(first), Some(last)) = (inside.first(), inside.last()) {
-                if world.state.leading(piece.clone(), |s| s & PAGED != 0) < piece.len() {
+                if managed.state.leading(piece.clone(), |s| s & PAGED != 0) < piece.len() {
                     self.uffd.register(addresses(&piece), Watch::WritesAndMissing)?;
-                    world.state.change(piece.clone(), |s| *s |= PAGED);
-                    world.gates.set(piece.clone(), Gate::Open);
+                    managed.state.change(piece.clone(), |s| *s |= PAGED);
+                    managed.gates.set(piece.clone(), Gate::Open);
                 }
-                gone += self.evict_window(world, inside, *first..*last + 1)?;
+                gone += self.evict_window(managed, inside, *first..*last + 1)?;
             }
         }
         Ok(gone)
     }
 
-    fn evict_window(&mut self, world: &mut World, victims: &[usize], window: PageRange) -> Result<usize> {
+    fn evict_window(&mut self, managed: &mut ManagedMemory, victims: &[usize], window: PageRange) -> Result<usize> {
         let bytes = addresses(&window);
         self.uffd.protect(bytes.clone(), true)?;
         self.present.clear();
@@ -77,24 +77,24 @@ impl CopyEvictor {
             if failed.is_some() {
                 break;
             }
-            let Backing::Copying(store) = &mut world.backing else { unreachable!("a copying evictor for a copying store") };
+            let Backing::Copying(store) = &mut managed.backing else { unreachable!("a copying evictor for a copying store") };
             let address = page * PAGE;
             // SAFETY: in DRAM and page-aligned, and nobody writes to it inside the window.
             let content = unsafe { &*(address as *const PageBytes) };
-            match store.swap_out(page, world.state[page] & CLEAN == 0, content, world.stats) {
+            match store.swap_out(page, managed.state[page] & CLEAN == 0, content, managed.stats) {
                 Ok(moved) => {
                     match self.drops.last_mut() {
                         Some(run) if run.end == address => run.end += PAGE,
                         _ => self.drops.push(address..address + PAGE),
                     }
-                    world.state[page] = world.state[page] & !CLEAN | OUT | SLOT;
-                    world.note(EventKind::Evict, page..page + 1);
+                    managed.state[page] = managed.state[page] & !CLEAN | OUT | SLOT;
+                    managed.note(EventKind::Evict, page..page + 1);
                     gone += 1;
                     written += moved as usize;
                 }
                 Err(e) => {
                     // The store has discarded the page, so the only copy is the one in DRAM.
-                    world.state[page] &= !(CLEAN | SLOT);
+                    managed.state[page] &= !(CLEAN | SLOT);
                     failed = Some(Errno::from_io_error(&e).unwrap_or(Errno::IO));
                 }
             }
@@ -103,7 +103,7 @@ impl CopyEvictor {
         let _ = unsafe { memory::drop_many(self.me.as_ref(), &self.drops) };
         // Clean pages stay protected. A writer that waits on one has sent a fault message, which is
         // served after the window is closed.
-        let clean = |page: usize| world.state[page] & CLEAN != 0;
+        let clean = |page: usize| managed.state[page] & CLEAN != 0;
         let mut page = window.start;
         while page < window.end {
             let len = (page..window.end).take_while(|p| clean(*p) == clean(page)).count();
@@ -112,8 +112,8 @@ impl CopyEvictor {
             }
             page += len;
         }
-        add(&world.stats.swap_outs, written);
-        add(&world.stats.unchanged, gone - written);
+        add(&managed.stats.swap_outs, written);
+        add(&managed.stats.unchanged, gone - written);
         match failed {
             Some(e) if gone == 0 => Err(e),
             _ => Ok(gone),
@@ -121,14 +121,14 @@ impl CopyEvictor {
     }
 
     /// Resolve an access to a missing page of paged memory.
-    pub fn resolve(&mut self, world: &mut World, fault: Fault) {
+    pub fn resolve(&mut self, managed: &mut ManagedMemory, fault: Fault) {
         let page = fault.address / PAGE;
-        if world.state[page] & OUT == 0 {
+        if managed.state[page] & OUT == 0 {
             let _ = self.uffd.fill_zero(fault.address);
             return;
         }
-        world.note(if fault.write { EventKind::Write } else { EventKind::Read }, page..page + 1);
-        let World { backing, state, stats, .. } = world;
+        managed.note(if fault.write { EventKind::Write } else { EventKind::Read }, page..page + 1);
+        let ManagedMemory { backing, state, stats, .. } = managed;
         let Backing::Copying(store) = backing else { unreachable!("a copying evictor for a copying store") };
         let op = if fault.write { Op::Write } else { Op::Read };
         let swapped_in = store.fault(page, op, stats, |page, content, kept| {
@@ -144,11 +144,11 @@ impl CopyEvictor {
 
     /// Resolve a write to a protected page, which was clean or whose window has been closed
     /// meanwhile.
-    pub fn resolve_write(&mut self, world: &mut World, fault: Fault) {
+    pub fn resolve_write(&mut self, managed: &mut ManagedMemory, fault: Fault) {
         let page = fault.address / PAGE;
-        if world.state[page] & CLEAN != 0 {
-            world.state[page] &= !CLEAN;
-            world.note(EventKind::Write, page..page + 1);
+        if managed.state[page] & CLEAN != 0 {
+            managed.state[page] &= !CLEAN;
+            managed.note(EventKind::Write, page..page + 1);
         }
         let _ = self.uffd.protect(fault.address..fault.address + PAGE, false);
     }

@@ -15,11 +15,11 @@ use crate::kernel::memory::{self, Bytes};
 use crate::kernel::pagemap::{PageMap, Where};
 use crate::kernel::uffd::{Uffd, Watch};
 use crate::kernel::PAGE;
+use crate::managed::bit::*;
+use crate::managed::{Backing, Gate, Homes, ManagedMemory};
 use crate::record::EventKind;
 use crate::spans::{addresses, Attributes, PageRange};
 use crate::stats::add;
-use crate::world::bit::*;
-use crate::world::{Backing, Gate, Homes, World};
 use crate::CHUNK;
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, Result};
@@ -47,7 +47,7 @@ pub struct DirectEvictor {
     pub stopped: Vec<PageRange>,
     /// Ranges whose protection was lifted since the last stop, the latest last.
     pub lifted: Vec<PageRange>,
-    /// Ranges that were released while another thread had the world locked: their gates are still
+    /// Ranges that were released while another thread had the lock: their gates are still
     /// `Held`.
     pub unsynced: Vec<PageRange>,
     /// Number of times that a writer waited for held memory since the last stop.
@@ -77,23 +77,23 @@ impl DirectEvictor {
     /// Evict `victims`, which are ascending pages of one chunk. Returns the number of evicted
     /// pages, which can include other pages of the chunk. NOSPC: the store is full; the remaining
     /// victims are unchanged.
-    pub fn evict(&mut self, world: &mut World, victims: &[usize]) -> Result<usize> {
-        self.sync_gates(world);
+    pub fn evict(&mut self, managed: &mut ManagedMemory, victims: &[usize]) -> Result<usize> {
+        self.sync_gates(managed);
         let chunk = victims[0] / CHUNK;
-        if world.inherited.contains(&chunk) || victims.iter().any(|p| world.state[*p] & FROZEN != 0) {
-            return self.rehome(world, chunk);
+        if managed.inherited.contains(&chunk) || victims.iter().any(|p| managed.state[*p] & FROZEN != 0) {
+            return self.rehome(managed, chunk);
         }
         let mut gone = 0;
-        if victims.iter().any(|p| world.state[*p] & PAGED == 0) {
-            gone += self.convert(world, chunk)?;
+        if victims.iter().any(|p| managed.state[*p] & PAGED == 0) {
+            gone += self.convert(managed, chunk)?;
         }
         // A window must not cover foreign memory: split the victims where the span changes.
         let mut i = 0;
         while i < victims.len() {
-            let (piece, span) = world.spans.pieces(victims[i]..(chunk + 1) * CHUNK).next().expect("a page has a span");
+            let (piece, span) = managed.spans.pieces(victims[i]..(chunk + 1) * CHUNK).next().expect("a page has a span");
             let group = victims[i..].iter().take_while(|p| **p < piece.end).count();
             if span.evictable() {
-                gone += self.evict_paged(world, &victims[i..i + group])?;
+                gone += self.evict_paged(managed, &victims[i..i + group])?;
             }
             i += group;
         }
@@ -101,19 +101,19 @@ impl DirectEvictor {
     }
 
     /// Evict pages that are already mapped from the file.
-    fn evict_paged(&mut self, world: &mut World, victims: &[usize]) -> Result<usize> {
+    fn evict_paged(&mut self, managed: &mut ManagedMemory, victims: &[usize]) -> Result<usize> {
         // Skip pages that `convert` has just evicted (`OUT`) and pages whose slots a child reads
         // (`FROZEN`).
-        collect_runs(victims.iter().copied().filter(|p| world.state[*p] & (PAGED | OUT | FROZEN | KNOWN) == PAGED), &mut self.runs);
+        collect_runs(victims.iter().copied().filter(|p| managed.state[*p] & (PAGED | OUT | FROZEN | KNOWN) == PAGED), &mut self.runs);
         let (Some(first), Some(last)) = (self.runs.first(), self.runs.last()) else { return Ok(0) };
         let pages = first.start..last.end;
-        let held = world.gates.pieces(pages.clone()).all(|(_, gate)| gate == Gate::Held);
+        let held = managed.gates.pieces(pages.clone()).all(|(_, gate)| gate == Gate::Held);
         let window = addresses(&pages);
         let runs = std::mem::take(&mut self.runs);
         if !held {
             self.open(&window)?;
         }
-        let saved = runs.iter().try_for_each(|run| self.save(world, run));
+        let saved = runs.iter().try_for_each(|run| self.save(managed, run));
         if saved.is_ok() {
             self.drops.clear();
             self.drops.extend(runs.iter().map(addresses));
@@ -122,36 +122,36 @@ impl DirectEvictor {
         }
         if !held {
             self.close(&window);
-            world.gates.set(pages, Gate::Open);
+            managed.gates.set(pages, Gate::Open);
         }
         saved?;
         let mut gone = 0;
         for page in runs.iter().flat_map(|r| r.clone()) {
-            world.state[page] = world.state[page] & !SEEN | OUT;
-            world.note(EventKind::Evict, page..page + 1);
+            managed.state[page] = managed.state[page] & !SEEN | OUT;
+            managed.note(EventKind::Evict, page..page + 1);
             gone += 1;
         }
         self.runs = runs;
-        add(&world.stats.swap_outs, gone);
+        add(&managed.stats.swap_outs, gone);
         Ok(gone)
     }
 
     /// Evict all plain anonymous pages of `chunk` that are evictable, and map the file in their
     /// place. Returns the number of evicted pages.
-    fn convert(&mut self, world: &mut World, chunk: usize) -> Result<usize> {
+    fn convert(&mut self, managed: &mut ManagedMemory, chunk: usize) -> Result<usize> {
         let range = chunk * CHUNK..(chunk + 1) * CHUNK;
-        let Backing::Direct { home, homes, .. } = &mut world.backing else { unreachable!("a direct evictor for a direct store") };
+        let Backing::Direct { home, homes, .. } = &mut managed.backing else { unreachable!("a direct evictor for a direct store") };
         if home[chunk] == 0 {
             home[chunk] = self.take_home(homes)?;
         }
-        let pieces: Vec<_> = world.spans.pieces(range).filter_map(|(p, s)| s.evictable().then_some((p, s.attributes()))).collect();
+        let pieces: Vec<_> = managed.spans.pieces(range).filter_map(|(p, s)| s.evictable().then_some((p, s.attributes()))).collect();
         let mut gone = 0;
         for (piece, attributes) in pieces {
             let mut page = piece.start;
             while page < piece.end {
-                let len = world.state.leading(page..piece.end, |s| s & (PAGED | FROZEN) == 0);
+                let len = managed.state.leading(page..piece.end, |s| s & (PAGED | FROZEN) == 0);
                 if len > 0 {
-                    gone += self.convert_run(world, page..page + len, attributes)?;
+                    gone += self.convert_run(managed, page..page + len, attributes)?;
                 }
                 page += len.max(1);
             }
@@ -159,22 +159,22 @@ impl DirectEvictor {
         Ok(gone)
     }
 
-    fn convert_run(&mut self, world: &mut World, run: PageRange, attributes: Attributes) -> Result<usize> {
+    fn convert_run(&mut self, managed: &mut ManagedMemory, run: PageRange, attributes: Attributes) -> Result<usize> {
         let window = addresses(&run);
         self.open(&window)?;
         let mut present: Vec<(PageRange, Where)> = Vec::new();
         let scanned = self.map.scan_plain(window.clone(), |r| present.push((r.pages(), r.place())));
         let saved = scanned.and_then(|()| {
             present.iter().try_for_each(|(pages, place)| match place {
-                Where::Dram => self.save(world, pages),
+                Where::Dram => self.save(managed, pages),
                 // In kernel swap, or never accessed and only marked by the write-protection. An
                 // empty slot reads as zeros, too.
-                Where::Swapped => pages.clone().try_for_each(|p| if is_zero(p) { Ok(()) } else { self.save(world, &(p..p + 1)) }),
+                Where::Swapped => pages.clone().try_for_each(|p| if is_zero(p) { Ok(()) } else { self.save(managed, &(p..p + 1)) }),
                 Where::File | Where::Zero => Ok(()),
             })
         });
-        let Backing::Direct { home, .. } = &world.backing else { unreachable!("a direct evictor for a direct store") };
-        let offset = (World::slot(home, run.start) * PAGE) as u64;
+        let Backing::Direct { home, .. } = &managed.backing else { unreachable!("a direct evictor for a direct store") };
+        let offset = (ManagedMemory::slot(home, run.start) * PAGE) as u64;
         // SAFETY: managed memory whose content is in the file, and unchanged since, as writers
         // wait.
         let mapped = saved.and_then(|()| unsafe { self.map_store(window.clone(), attributes, offset) });
@@ -185,20 +185,20 @@ impl DirectEvictor {
         // A program that has only filled memory may begin to write to all of it during one round.
         let held = self.protect && self.open(&window).is_ok();
         self.holds_evicted |= held;
-        world.gates.set(run.clone(), if held { Gate::Held } else { Gate::Open });
+        managed.gates.set(run.clone(), if held { Gate::Held } else { Gate::Open });
         // The writers waited on the old mapping; they repeat their writes on the new one.
         let _ = self.uffd.wake(window);
-        world.state.change(run, |s| *s = *s & !SEEN | PAGED);
+        managed.state.change(run, |s| *s = *s & !SEEN | PAGED);
         let mut gone = 0;
         for page in present.iter().filter(|(_, place)| *place == Where::Dram).flat_map(|(pages, _)| pages.clone()) {
-            world.state[page] |= OUT;
-            world.note(EventKind::Evict, page..page + 1);
-            if world.state[page] & KNOWN != 0 {
-                world.forget(page..page + 1);
+            managed.state[page] |= OUT;
+            managed.note(EventKind::Evict, page..page + 1);
+            if managed.state[page] & KNOWN != 0 {
+                managed.forget(page..page + 1);
             }
             gone += 1;
         }
-        add(&world.stats.swap_outs, gone);
+        add(&managed.stats.swap_outs, gone);
         Ok(gone)
     }
 
@@ -250,12 +250,12 @@ impl DirectEvictor {
     }
 
     /// Write the pages of `run`, which is within one chunk, to their slots.
-    pub fn save(&self, world: &mut World, run: &PageRange) -> Result<()> {
-        let Backing::Direct { home, .. } = &world.backing else { unreachable!("a direct evictor for a direct store") };
-        let offset = (World::slot(home, run.start) * PAGE) as u64;
+    pub fn save(&self, managed: &mut ManagedMemory, run: &PageRange) -> Result<()> {
+        let Backing::Direct { home, .. } = &managed.backing else { unreachable!("a direct evictor for a direct store") };
+        let offset = (ManagedMemory::slot(home, run.start) * PAGE) as u64;
         // SAFETY: mapped and readable, and nobody writes to it inside the window.
         let content = unsafe { memory::bytes(addresses(run)) };
-        world.state.change(run.clone(), |s| *s |= SLOT);
+        managed.state.change(run.clone(), |s| *s |= SLOT);
         self.size.require(&self.file);
         let mut done = 0;
         while done < content.len() {

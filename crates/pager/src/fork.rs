@@ -4,13 +4,13 @@
 use crate::kernel::uffd::Fault;
 use crate::kernel::PAGE;
 use crate::kernel::{memory, own};
+use crate::managed::bit::OUT;
+use crate::managed::{Backing, Mode};
 use crate::shared::{RightsCall, Shared};
 use crate::spawn::Thread;
 use crate::stats::add;
 use crate::thread::{Evictor, PagerThread};
-use crate::world::bit::OUT;
-use crate::world::{Backing, Mode};
-use crate::{Pager, WorldGuard, CHUNK};
+use crate::{ManagedGuard, Pager, CHUNK};
 use std::sync::atomic::Ordering;
 use std::sync::MutexGuard;
 
@@ -20,7 +20,7 @@ pub struct ForkGuard<'a> {
     /// `None`: another thread starts the pager thread. Such a child is never paged.
     thread: Option<MutexGuard<'a, Option<Thread>>>,
     rights: MutexGuard<'a, Vec<RightsCall>>,
-    world: WorldGuard<'a>,
+    managed: ManagedGuard<'a>,
 }
 
 static CHILD_STATS: crate::stats::Stats = crate::stats::Stats::new();
@@ -28,40 +28,40 @@ static CHILD_STATS: crate::stats::Stats = crate::stats::Stats::new();
 impl Pager {
     /// Prepare a fork: wait until no eviction runs, and prevent evictions while the guard exists.
     pub fn before_fork(&self) -> ForkGuard<'_> {
-        let world = self.lock_world_for_fork();
+        let managed = self.lock_managed_for_fork();
         let rights = self.shared.rights.lock().unwrap_or_else(|e| e.into_inner());
-        ForkGuard { thread: self.thread.try_lock().ok(), rights, world }
+        ForkGuard { thread: self.thread.try_lock().ok(), rights, managed }
     }
 
-    fn lock_world_for_fork(&self) -> WorldGuard<'_> {
+    fn lock_managed_for_fork(&self) -> ManagedGuard<'_> {
         loop {
-            let mut world = self.lock_world();
-            if world.mode == Mode::Child {
-                return world;
+            let mut managed = self.lock_managed();
+            if managed.mode == Mode::Child {
+                return managed;
             }
-            match world.backing {
+            match managed.backing {
                 Backing::Nowhere => {
-                    add(&world.stats.forks, 1);
-                    return world;
+                    add(&managed.stats.forks, 1);
+                    return managed;
                 }
                 // The pager thread has not replaced the last fork's tether yet: wait.
-                Backing::Direct { .. } if world.forks.tether.is_none() && !world.forks.no_tether => drop(world),
+                Backing::Direct { .. } if managed.forks.tether.is_none() && !managed.forks.no_tether => drop(managed),
                 Backing::Direct { .. } => {
-                    world.forks.untethered |= world.forks.tether.is_none();
-                    world.freeze();
-                    return world;
+                    managed.forks.untethered |= managed.forks.tether.is_none();
+                    managed.freeze();
+                    return managed;
                 }
                 // The pager does not serve a child's faults: wait until it has swapped everything
                 // in, with evictions paused.
                 Backing::Copying(_) => {
-                    world.forks.evictions_paused = true;
-                    let out = world.out_pages();
+                    managed.forks.evictions_paused = true;
+                    let out = managed.out_pages();
                     if out.is_empty() {
-                        add(&world.stats.forks, 1);
-                        return world;
+                        add(&managed.stats.forks, 1);
+                        return managed;
                     }
-                    world.forks.brought_back = true;
-                    drop(world);
+                    managed.forks.brought_back = true;
+                    drop(managed);
                     // This wakes the pager thread, which brings back all.
                     memory::populate(out[0]..out[0] + PAGE);
                 }
@@ -71,16 +71,16 @@ impl Pager {
     }
 
     pub fn after_fork_in_parent(&self, guard: ForkGuard<'_>) {
-        let mut world = guard.world;
-        world.forks.evictions_paused = false;
-        if let (Mode::Paging, Some(address)) = (world.mode, world.forks.tether.take()) {
+        let mut managed = guard.managed;
+        managed.forks.evictions_paused = false;
+        if let (Mode::Paging, Some(address)) = (managed.mode, managed.forks.tether.take()) {
             // SAFETY: mapped by `new_tether`; only descendants keep their mappings.
             let _ = unsafe { own::give_back(address..address + PAGE) };
         }
     }
 
     pub fn after_fork_in_child(&self, guard: ForkGuard<'_>) {
-        let ForkGuard { thread, mut rights, mut world } = guard;
+        let ForkGuard { thread, mut rights, mut managed } = guard;
         self.runs.store(false, Ordering::Relaxed);
         rights.clear();
         let can_be_paged = thread.is_some() && self.config.child_stats.is_some();
@@ -88,7 +88,7 @@ impl Pager {
             // SAFETY: the parent's thread, which a child does not have.
             unsafe { thread.give_back_stack() };
         }
-        world.become_child(&CHILD_STATS, if can_be_paged { self.config.frames() } else { usize::MAX });
+        managed.become_child(&CHILD_STATS, if can_be_paged { self.config.frames() } else { usize::MAX });
     }
 }
 
@@ -97,16 +97,16 @@ impl PagerThread {
     /// If the forking thread touched each page, it would wait for this thread each time. The faults
     /// of other threads are answered in between.
     pub fn bring_back(&mut self, shared: &Shared) {
-        let Some(out) = shared.lock_soon().map(|world| world.out_pages()) else { return };
+        let Some(out) = shared.lock_soon().map(|managed| managed.out_pages()) else { return };
         for addresses in out.chunks(CHUNK) {
             let Evictor::Copying(evictor) = &mut self.evictor else { return };
-            let Some(mut world) = shared.lock_soon() else { return };
+            let Some(mut managed) = shared.lock_soon() else { return };
             for address in addresses {
-                if world.state[address / PAGE] & OUT != 0 {
-                    evictor.resolve(&mut world, Fault { address: *address, write: false, protected: false });
+                if managed.state[address / PAGE] & OUT != 0 {
+                    evictor.resolve(&mut managed, Fault { address: *address, write: false, protected: false });
                 }
             }
-            drop(world);
+            drop(managed);
             self.read_faults();
             self.answer(shared);
         }

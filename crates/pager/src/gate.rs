@@ -9,31 +9,31 @@
 
 use crate::kernel::uffd::{Uffd, Watch};
 use crate::kernel::PAGE;
+use crate::managed::bit::*;
+use crate::managed::{Gate, ManagedMemory};
 use crate::spans::{addresses, PageRange};
-use crate::world::bit::*;
-use crate::world::{Gate, World};
 use crate::CHUNK;
 use std::ops::Range;
 
 /// Gate all untouched memory that is evictable, or would be once the program can access it.
-pub fn close(uffd: &Uffd, world: &mut World) {
-    for run in runs_with(world, Gate::Unseen) {
+pub fn close(uffd: &Uffd, managed: &mut ManagedMemory) {
+    for run in runs_with(managed, Gate::Unseen) {
         let mut start = run.start;
         while start < run.end {
             // Gate the untouched pages up to the end of the run, or else up to the last chunk
             // boundary.
-            let untouched = world.state.leading(start..run.end, is_untouched);
+            let untouched = managed.state.leading(start..run.end, is_untouched);
             let end = if start + untouched == run.end { run.end } else { ((start + untouched) / CHUNK * CHUNK).max(start) };
             if end > start {
                 if uffd.register(addresses(&(start..end)), Watch::Missing).is_ok() {
-                    world.gates.set(start..end, Gate::Gated);
+                    managed.gates.set(start..end, Gate::Gated);
                 }
                 start = end;
             }
             if start < run.end {
                 // This chunk is in use already.
                 let end = ((start / CHUNK + 1) * CHUNK).min(run.end);
-                world.gates.set(start..end, Gate::Open);
+                managed.gates.set(start..end, Gate::Open);
                 start = end;
             }
         }
@@ -42,15 +42,15 @@ pub fn close(uffd: &Uffd, world: &mut World) {
 
 /// Gate also the untouched pages of chunks that are in use, where they are many in a row. Returns
 /// the number of the others.
-pub fn close_used(uffd: &Uffd, world: &mut World) -> usize {
+pub fn close_used(uffd: &Uffd, managed: &mut ManagedMemory) -> usize {
     let mut left = 0;
-    for run in runs_with(world, Gate::Open) {
+    for run in runs_with(managed, Gate::Open) {
         let mut page = run.start;
         while page < run.end {
-            let untouched = page..page + world.state.leading(page..run.end, is_untouched);
-            page = untouched.end + world.state.leading(untouched.end..run.end, |s| !is_untouched(s));
+            let untouched = page..page + managed.state.leading(page..run.end, is_untouched);
+            page = untouched.end + managed.state.leading(untouched.end..run.end, |s| !is_untouched(s));
             if untouched.len() >= LEAST_RUN && uffd.register(addresses(&untouched), Watch::Missing).is_ok() {
-                world.gates.set(untouched, Gate::Gated);
+                managed.gates.set(untouched, Gate::Gated);
             } else {
                 left += untouched.len();
             }
@@ -60,8 +60,8 @@ pub fn close_used(uffd: &Uffd, world: &mut World) -> usize {
 }
 
 /// The runs of memory with `gate` that can be gated.
-fn runs_with(world: &World, gate: Gate) -> Vec<PageRange> {
-    let pieces = world.spans.all().filter(|(_, span)| span.gateable()).flat_map(|(piece, _)| world.gates.pieces(piece));
+fn runs_with(managed: &ManagedMemory, gate: Gate) -> Vec<PageRange> {
+    let pieces = managed.spans.all().filter(|(_, span)| span.gateable()).flat_map(|(piece, _)| managed.gates.pieces(piece));
     pieces.filter(|(_, now)| *now == gate).map(|(run, _)| run).collect()
 }
 
@@ -75,8 +75,8 @@ fn is_untouched(state: u8) -> bool {
 const LEAST_RUN: usize = CHUNK / 4;
 
 /// Whether the first access to `page` waits for the pager.
-pub fn is_closed(world: &World, page: usize) -> bool {
-    world.gates.at(page) == Gate::Gated
+pub fn is_closed(managed: &ManagedMemory, page: usize) -> bool {
+    managed.gates.at(page) == Gate::Gated
 }
 
 /// How many chunks one wait opens. A program that fills memory in order of addresses would wait for
@@ -90,16 +90,17 @@ pub struct Ahead {
 impl Ahead {
     /// Open the gates for a thread that waits at `page`, and wake it, while `room` more pages may
     /// come to DRAM before the next round. Returns the number of opened pages.
-    pub fn open(&mut self, uffd: &Uffd, world: &mut World, page: usize, room: usize) -> usize {
+    pub fn open(&mut self, uffd: &Uffd, managed: &mut ManagedMemory, page: usize, room: usize) -> usize {
         let stale = self.advance(page / CHUNK, room / CHUNK);
-        let opened: Vec<PageRange> = world.gates.pieces(pages(stale)).filter(|(_, gate)| *gate == Gate::Open).map(|(run, _)| run).collect();
+        let opened: Vec<PageRange> =
+            managed.gates.pieces(pages(stale)).filter(|(_, gate)| *gate == Gate::Open).map(|(run, _)| run).collect();
         // What of it is untouched is gated again by the next `close`.
-        opened.into_iter().for_each(|run| world.gates.set(run, Gate::Unseen));
+        opened.into_iter().for_each(|run| managed.gates.set(run, Gate::Unseen));
         let range = pages(self.last.clone());
         let gated: Vec<PageRange> =
-            world.gates.pieces(range.clone()).filter(|(_, gate)| *gate == Gate::Gated).map(|(run, _)| run).collect();
+            managed.gates.pieces(range.clone()).filter(|(_, gate)| *gate == Gate::Gated).map(|(run, _)| run).collect();
         for run in &gated {
-            world.gates.set(run.clone(), Gate::Open);
+            managed.gates.set(run.clone(), Gate::Open);
             let _ = uffd.unregister(addresses(run));
         }
         let _ = uffd.wake(addresses(&range));
@@ -138,11 +139,11 @@ mod tests {
     use crate::kernel::memory::{self, READ_WRITE};
     use crate::stats::Stats;
 
-    /// A world of that many chunks, with a userfaultfd; None where the kernel has none.
-    fn world_of(chunks: usize) -> Option<(Uffd, World)> {
+    /// Managed memory of that many chunks, with a userfaultfd; None where the kernel has none.
+    fn managed_of(chunks: usize) -> Option<(Uffd, ManagedMemory)> {
         static STATS: Stats = Stats::new();
         let uffd = Uffd::open().inspect_err(|missing| eprintln!("skipped: {missing}")).ok()?;
-        Some((uffd, World::new(chunks * CHUNK, usize::MAX, &STATS).unwrap()))
+        Some((uffd, ManagedMemory::new(chunks * CHUNK, usize::MAX, &STATS).unwrap()))
     }
 
     /// Whether the kernel reports missing pages at `page` to a userfaultfd (the flag `um`).
@@ -166,52 +167,52 @@ mod tests {
     /// page that is unmapped and mapped again has no gate until the next `close`.
     #[test]
     fn memory_that_is_committed_after_the_gates_were_closed_is_gated() {
-        let Some((uffd, mut world)) = world_of(4) else { return };
-        let reservation = world.take(CHUNK * PAGE, 0).unwrap() / PAGE;
-        close(&uffd, &mut world);
+        let Some((uffd, mut managed)) = managed_of(4) else { return };
+        let reservation = managed.take(CHUNK * PAGE, 0).unwrap() / PAGE;
+        close(&uffd, &mut managed);
         // SAFETY: a page of the reservation made above.
         let call = |bytes| unsafe { memory::protect(bytes, READ_WRITE) };
-        world.protect(reservation..reservation + 1, READ_WRITE, None, call).unwrap();
-        let mapped = world.take(PAGE, READ_WRITE).unwrap() / PAGE;
+        managed.protect(reservation..reservation + 1, READ_WRITE, None, call).unwrap();
+        let mapped = managed.take(PAGE, READ_WRITE).unwrap() / PAGE;
         for page in [reservation, mapped] {
-            assert!(is_closed(&world, page) && is_registered(page));
+            assert!(is_closed(&managed, page) && is_registered(page));
         }
-        world.give_back(mapped..mapped + 1).unwrap();
-        assert!(!is_closed(&world, mapped) && !is_registered(mapped));
-        close(&uffd, &mut world);
-        assert!(is_closed(&world, mapped) && is_registered(mapped));
+        managed.give_back(mapped..mapped + 1).unwrap();
+        assert!(!is_closed(&managed, mapped) && !is_registered(mapped));
+        close(&uffd, &mut managed);
+        assert!(is_closed(&managed, mapped) && is_registered(mapped));
     }
 
     /// Half of a reservation, whose first page has content.
     #[test]
     fn memory_that_is_mapped_over_keeps_its_gate_and_reads_as_zeros() {
-        let Some((uffd, mut world)) = world_of(4) else { return };
-        let page = world.take(CHUNK * PAGE, READ_WRITE).unwrap() / PAGE;
+        let Some((uffd, mut managed)) = managed_of(4) else { return };
+        let page = managed.take(CHUNK * PAGE, READ_WRITE).unwrap() / PAGE;
         // SAFETY: a page that was mapped above.
         unsafe { *((page * PAGE) as *mut u8) = 7 };
-        close(&uffd, &mut world);
-        assert_eq!(world.map_over(page..page + CHUNK / 2, READ_WRITE), Ok(true));
-        assert!(is_closed(&world, page) && is_registered(page));
+        close(&uffd, &mut managed);
+        assert_eq!(managed.map_over(page..page + CHUNK / 2, READ_WRITE), Ok(true));
+        assert!(is_closed(&managed, page) && is_registered(page));
         open_page(&uffd, page * PAGE);
         // SAFETY: as above.
         assert_eq!(unsafe { *((page * PAGE) as *const u8) }, 0);
-        world.state[page] |= PAGED;
-        assert_eq!(world.map_over(page..page + 1, READ_WRITE), Ok(false));
-        assert_eq!(world.map_over(page + 1..page + 2, memory::EXECUTE), Ok(false));
-        assert_eq!(world.map_over(page + 3 * CHUNK..page + 3 * CHUNK + 1, READ_WRITE), Ok(false));
+        managed.state[page] |= PAGED;
+        assert_eq!(managed.map_over(page..page + 1, READ_WRITE), Ok(false));
+        assert_eq!(managed.map_over(page + 1..page + 2, memory::EXECUTE), Ok(false));
+        assert_eq!(managed.map_over(page + 3 * CHUNK..page + 3 * CHUNK + 1, READ_WRITE), Ok(false));
     }
 
     /// The pages that are in use leave runs of 3, `LEAST_RUN`, many and 1 untouched pages.
     #[test]
     fn untouched_pages_of_a_chunk_in_use_are_gated_where_they_are_many() {
-        let Some((uffd, mut world)) = world_of(4) else { return };
-        let page = world.take(CHUNK * PAGE, READ_WRITE).unwrap() / PAGE;
-        world.gates.set(page..page + CHUNK, Gate::Open);
+        let Some((uffd, mut managed)) = managed_of(4) else { return };
+        let page = managed.take(CHUNK * PAGE, READ_WRITE).unwrap() / PAGE;
+        managed.gates.set(page..page + CHUNK, Gate::Open);
         for used in [3, 4 + LEAST_RUN, CHUNK - 2] {
-            world.state[page + used] |= KNOWN;
+            managed.state[page + used] |= KNOWN;
         }
-        assert_eq!(close_used(&uffd, &mut world), 4);
-        let closed: Vec<usize> = (0..CHUNK).filter(|at| is_closed(&world, page + at)).collect();
+        assert_eq!(close_used(&uffd, &mut managed), 4);
+        let closed: Vec<usize> = (0..CHUNK).filter(|at| is_closed(&managed, page + at)).collect();
         assert_eq!(closed, (4..4 + LEAST_RUN).chain(5 + LEAST_RUN..CHUNK - 2).collect::<Vec<usize>>());
         assert!(is_registered(page + 4) && !is_registered(page + 3) && !is_registered(page + CHUNK - 1));
     }
@@ -219,12 +220,12 @@ mod tests {
     /// Of room for eight chunks each wait may use two, although the third would be due four.
     #[test]
     fn a_wait_opens_a_quarter_of_the_room_at_most() {
-        let Some((uffd, mut world)) = world_of(16) else { return };
-        let first = (world.take(10 * CHUNK * PAGE, READ_WRITE).unwrap() / PAGE).next_multiple_of(CHUNK);
-        world.gates.set(first..first + 8 * CHUNK, Gate::Gated);
+        let Some((uffd, mut managed)) = managed_of(16) else { return };
+        let first = (managed.take(10 * CHUNK * PAGE, READ_WRITE).unwrap() / PAGE).next_multiple_of(CHUNK);
+        managed.gates.set(first..first + 8 * CHUNK, Gate::Gated);
         let mut ahead = Ahead::default();
-        let opened = [0, 1, 3].map(|chunk| ahead.open(&uffd, &mut world, first + chunk * CHUNK, 8 * CHUNK) / CHUNK);
-        assert_eq!((opened, is_closed(&world, first + 5 * CHUNK)), ([1, 2, 2], true));
+        let opened = [0, 1, 3].map(|chunk| ahead.open(&uffd, &mut managed, first + chunk * CHUNK, 8 * CHUNK) / CHUNK);
+        assert_eq!((opened, is_closed(&managed, first + 5 * CHUNK)), ([1, 2, 2], true));
     }
 
     #[test]

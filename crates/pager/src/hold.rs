@@ -6,9 +6,9 @@
 
 use crate::evict::DirectEvictor;
 use crate::kernel::PAGE;
+use crate::managed::bit::PAGED;
+use crate::managed::{Gate, ManagedMemory};
 use crate::spans::{addresses, PageRange, Span};
-use crate::world::bit::PAGED;
-use crate::world::{Gate, World};
 use crate::CHUNK;
 
 /// Bounds the memory that one wait opens to 2^20 chunks.
@@ -21,20 +21,20 @@ impl DirectEvictor {
     /// If victims are scattered, this one window is cheaper than one window for each group. Copies
     /// on write cannot exceed the budget while it is open. Fresh memory is not held here; it has
     /// gates.
-    pub fn stop_writers(&mut self, world: &mut World) {
-        self.sync_gates(world);
+    pub fn stop_writers(&mut self, managed: &mut ManagedMemory) {
+        self.sync_gates(managed);
         self.waits = 0;
         // Protect the ranges with the latest writes first: they are the likeliest to be written
         // next.
         for range in std::mem::take(&mut self.lifted).into_iter().rev() {
-            self.hold(world, range);
+            self.hold(managed, range);
         }
-        let all: Vec<PageRange> = world.spans.all().filter(|(_, span)| span.evictable()).map(|(piece, _)| piece).collect();
-        all.into_iter().for_each(|piece| self.hold(world, piece));
+        let all: Vec<PageRange> = managed.spans.all().filter(|(_, span)| span.evictable()).map(|(piece, _)| piece).collect();
+        all.into_iter().for_each(|piece| self.hold(managed, piece));
     }
 
     /// Protect the ranges whose protection was lifted since the last stop. Unlike
-    /// [`stop_writers`](DirectEvictor::stop_writers), this does not need the world's lock.
+    /// [`stop_writers`](DirectEvictor::stop_writers), this needs no lock.
     pub fn protect_lifted(&self) {
         for range in self.lifted.iter().rev() {
             let _ = self.uffd.protect(addresses(range), true);
@@ -42,17 +42,17 @@ impl DirectEvictor {
     }
 
     /// Hold writers to those parts of `range` that are evictable and mapped from the file.
-    fn hold(&mut self, world: &mut World, range: PageRange) {
-        let open = |(piece, span): (PageRange, Span)| span.evictable().then(|| world.gates.pieces(piece)).into_iter().flatten();
+    fn hold(&mut self, managed: &mut ManagedMemory, range: PageRange) {
+        let open = |(piece, span): (PageRange, Span)| span.evictable().then(|| managed.gates.pieces(piece)).into_iter().flatten();
         let open: Vec<PageRange> =
-            world.spans.pieces(range).flat_map(open).filter(|(_, gate)| *gate != Gate::Held).map(|(run, _)| run).collect();
+            managed.spans.pieces(range).flat_map(open).filter(|(_, gate)| *gate != Gate::Held).map(|(run, _)| run).collect();
         for run in open {
             let mut page = run.start;
             while page < run.end {
-                let paged = world.state[page] & PAGED != 0;
-                let len = world.state.leading(page..run.end, |s| (s & PAGED != 0) == paged);
+                let paged = managed.state[page] & PAGED != 0;
+                let len = managed.state.leading(page..run.end, |s| (s & PAGED != 0) == paged);
                 if paged && self.open(&addresses(&(page..page + len))).is_ok() {
-                    world.gates.set(page..page + len, Gate::Held);
+                    managed.gates.set(page..page + len, Gate::Held);
                     if !self.keep_holding {
                         self.stopped.push(page..page + len);
                     }
@@ -64,7 +64,7 @@ impl DirectEvictor {
 
     /// At the end of a round, lift the protection of the ranges in `stopped` and wake their
     /// writers. With `keep_holding`, `stopped` is empty and writers stay held.
-    pub fn release_writers(&mut self, mut world: Option<&mut World>) {
+    pub fn release_writers(&mut self, mut managed: Option<&mut ManagedMemory>) {
         for range in std::mem::take(&mut self.stopped) {
             let bytes = addresses(&range);
             if self.uffd.unregister(bytes.clone()).is_err() {
@@ -75,8 +75,8 @@ impl DirectEvictor {
                 }
             }
             let _ = self.uffd.wake(bytes);
-            match &mut world {
-                Some(world) => open_held(world, range),
+            match &mut managed {
+                Some(managed) => open_held(managed, range),
                 None => self.unsynced.push(range),
             }
         }
@@ -88,17 +88,17 @@ impl DirectEvictor {
     /// each chunk. A program that writes in few places leaves the rest protected.
     ///
     /// This memory stays writable until the next round, and the next stop only has to protect what
-    /// was opened. Without `world`, only `page` is opened.
-    pub fn allow_write(&mut self, world: Option<&mut World>, page: usize) {
+    /// was opened. Without `managed`, only `page` is opened.
+    pub fn allow_write(&mut self, managed: Option<&mut ManagedMemory>, page: usize) {
         let one = page..page + 1;
         let mut opened = Vec::from([one.clone()]);
-        match world {
-            Some(world) => {
+        match managed {
+            Some(managed) => {
                 let pages = CHUNK << self.waits.min(MOST_DOUBLINGS);
                 self.waits += 1;
-                let around = held_runs(world, page / pages * pages..(page / pages + 1) * pages);
+                let around = held_runs(managed, page / pages * pages..(page / pages + 1) * pages);
                 if around.iter().any(|run| run.contains(&page)) {
-                    around.iter().for_each(|run| world.gates.set(run.clone(), Gate::Open));
+                    around.iter().for_each(|run| managed.gates.set(run.clone(), Gate::Open));
                     opened = around;
                 }
             }
@@ -115,25 +115,25 @@ impl DirectEvictor {
     }
 
     /// Release all held ranges, once the program has a single thread again or only reads.
-    pub fn release_all_writers(&mut self, world: &mut World) {
+    pub fn release_all_writers(&mut self, managed: &mut ManagedMemory) {
         (self.keep_holding, self.holds_evicted) = (false, false);
-        self.sync_gates(world);
-        self.stopped.extend(world.gates.all().filter(|(_, gate)| *gate == Gate::Held).map(|(run, _)| run));
-        self.release_writers(Some(world));
+        self.sync_gates(managed);
+        self.stopped.extend(managed.gates.all().filter(|(_, gate)| *gate == Gate::Held).map(|(run, _)| run));
+        self.release_writers(Some(managed));
     }
 
-    /// Open the gates of the ranges that were released while another thread had the world locked.
-    pub fn sync_gates(&mut self, world: &mut World) {
-        std::mem::take(&mut self.unsynced).into_iter().for_each(|range| open_held(world, range));
+    /// Open the gates of the ranges that were released while another thread had the lock.
+    pub fn sync_gates(&mut self, managed: &mut ManagedMemory) {
+        std::mem::take(&mut self.unsynced).into_iter().for_each(|range| open_held(managed, range));
     }
 }
 
 /// The held runs in `range`.
-fn held_runs(world: &World, range: PageRange) -> Vec<PageRange> {
-    world.gates.pieces(range).filter(|(_, gate)| *gate == Gate::Held).map(|(run, _)| run).collect()
+fn held_runs(managed: &ManagedMemory, range: PageRange) -> Vec<PageRange> {
+    managed.gates.pieces(range).filter(|(_, gate)| *gate == Gate::Held).map(|(run, _)| run).collect()
 }
 
 /// Set the held gates in `range` to open.
-fn open_held(world: &mut World, range: PageRange) {
-    held_runs(world, range).into_iter().for_each(|run| world.gates.set(run, Gate::Open));
+fn open_held(managed: &mut ManagedMemory, range: PageRange) {
+    held_runs(managed, range).into_iter().for_each(|run| managed.gates.set(run, Gate::Open));
 }

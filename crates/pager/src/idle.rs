@@ -29,9 +29,9 @@ impl PagerThread {
     fn guard(&mut self, shared: &Shared) -> bool {
         // A census, so that pages that have arrived do not count as untouched.
         self.round(shared);
-        let Some(mut world) = shared.lock_soon() else { return false };
-        gate::close(self.uffd(), &mut world);
-        if self.seen.dram + gate::close_used(self.uffd(), &mut world) > self.budget {
+        let Some(mut managed) = shared.lock_soon() else { return false };
+        gate::close(self.uffd(), &mut managed);
+        if self.seen.dram + gate::close_used(self.uffd(), &mut managed) > self.budget {
             return false;
         }
         if let Evictor::Direct(evictor) = &mut self.evictor {
@@ -39,7 +39,7 @@ impl PagerThread {
                 return false;
             }
             evictor.keep_holding = true;
-            evictor.stop_writers(&mut world);
+            evictor.stop_writers(&mut managed);
         }
         true
     }

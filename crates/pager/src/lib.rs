@@ -19,6 +19,7 @@ mod gate;
 mod hold;
 mod idle;
 pub mod kernel;
+mod managed;
 mod managed_list;
 pub mod medium;
 mod pager;
@@ -41,19 +42,18 @@ pub mod stats;
 mod store;
 mod tether;
 mod thread;
-mod world;
 
 pub use account::{look, Account};
 pub use config::{parse_scheme, uses_nvm, Config, Place, FLASH_DIRECTORY};
 pub use fork::ForkGuard;
 pub use frames::accept;
-pub use pager::{Pager, WorldGuard};
+pub use managed::ManagedMemory;
+pub use pager::{ManagedGuard, Pager};
 pub use region::Region;
 pub use runs::PageRange;
 pub use spans::{addresses, Attributes};
 pub use start::{probe, probe_store, Start};
 pub use swaplab_swap::{Algorithm, SchemeSpec};
-pub use world::World;
 
 /// Number of pages that share an NVM home, and the largest eviction window in pages.
 pub const CHUNK: usize = 128;

@@ -2,34 +2,34 @@
 
 use crate::kernel::memory::Bytes;
 use crate::kernel::PAGE;
+use crate::managed::{self, ManagedMemory};
 use crate::sandbox::Sandbox;
 use crate::shared::Shared;
 use crate::spans::PageRange;
 use crate::spawn::Thread;
 use crate::stats::{self, set};
-use crate::world::{self, World};
 use crate::{signals, thread, Config};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// The locked [`World`], for a thread of the program. Signals are blocked meanwhile, as a handler
-/// could try to take the same lock.
-pub struct WorldGuard<'a> {
-    world: MutexGuard<'a, World>,
+/// The locked [`ManagedMemory`], for a thread of the program. Signals are blocked meanwhile, as a
+/// handler could try to take the same lock.
+pub struct ManagedGuard<'a> {
+    managed: MutexGuard<'a, ManagedMemory>,
     // Fields are dropped in order: signals are unblocked after the lock is released.
     _signals: signals::Blocked,
 }
 
-impl std::ops::Deref for WorldGuard<'_> {
-    type Target = World;
-    fn deref(&self) -> &World {
-        &self.world
+impl std::ops::Deref for ManagedGuard<'_> {
+    type Target = ManagedMemory;
+    fn deref(&self) -> &ManagedMemory {
+        &self.managed
     }
 }
 
-impl std::ops::DerefMut for WorldGuard<'_> {
-    fn deref_mut(&mut self) -> &mut World {
-        &mut self.world
+impl std::ops::DerefMut for ManagedGuard<'_> {
+    fn deref_mut(&mut self) -> &mut ManagedMemory {
+        &mut self.managed
     }
 }
 
@@ -54,15 +54,15 @@ impl Pager {
 
     /// Lock the managed memory, for a thread of the program. The caller must not write to managed
     /// memory while it holds the lock.
-    pub fn lock_world(&self) -> WorldGuard<'_> {
+    pub fn lock_managed(&self) -> ManagedGuard<'_> {
         let signals = signals::Blocked::all();
-        WorldGuard { world: self.shared.lock(), _signals: signals }
+        ManagedGuard { managed: self.shared.lock(), _signals: signals }
     }
 
     /// Whether [`run`](Pager::run) must be called before the program continues: it may fill more
     /// memory than the policy may hold.
     pub fn needs_pager_thread(&self) -> bool {
-        !self.runs.load(Ordering::Relaxed) && self.lock_world().needs_pager_thread()
+        !self.runs.load(Ordering::Relaxed) && self.lock_managed().needs_pager_thread()
     }
 
     /// Convert a range of addresses to page numbers, rounded outward. `None` if it is empty or
@@ -88,7 +88,7 @@ impl Pager {
     /// `follow`, and ignores a failure.
     pub fn change_rights(&self, number: libc::c_long, arguments: [libc::c_long; 3], follow: [libc::c_long; 3]) -> Option<libc::c_long> {
         let alone = rustix::fs::stat("/proc/self/task").is_ok_and(|tasks| !thread::several_threads(&tasks));
-        if !self.runs.load(Ordering::Relaxed) || !alone || self.lock_world().mode != world::Mode::Paging {
+        if !self.runs.load(Ordering::Relaxed) || !alone || self.lock_managed().mode != managed::Mode::Paging {
             return None;
         }
         // SAFETY: the program's own system call, with its own arguments.
@@ -126,7 +126,7 @@ impl Pager {
     /// Write the final counters when the program exits. Do nothing in a forked child without a
     /// pager thread, whose counters are not read.
     pub fn finish(&self) {
-        if self.lock_world().mode == world::Mode::Paging {
+        if self.lock_managed().mode == managed::Mode::Paging {
             self.update_counters();
             self.shared.stats().state.store(2, Ordering::Release);
         }
@@ -135,7 +135,7 @@ impl Pager {
     /// Update the counters of a program whose pager thread was never started.
     fn count_without_a_thread(&self) {
         set(&self.stats().faults, thread::faults());
-        self.lock_world().take_account();
+        self.lock_managed().take_account();
     }
 
     /// Stop the pager thread. Evicted pages stay readable only with a direct store.

@@ -50,7 +50,7 @@ impl Region {
         let len = len.next_multiple_of(PAGE);
         let stats: &'static Stats = Box::leak(Box::new(Stats::new()));
         let pager = Pager::new(config, stats)?;
-        let start = pager.lock_world().take(len, READ_WRITE).map_err(|e| Missing::new("address space", e.to_string()))?;
+        let start = pager.lock_managed().take(len, READ_WRITE).map_err(|e| Missing::new("address space", e.to_string()))?;
         pager.run()?;
         Ok(Region { pager, start, len, stats })
     }
@@ -81,7 +81,7 @@ impl Drop for Region {
     fn drop(&mut self) {
         let pages = self.pager.pages(&(self.start..self.start + self.len));
         if let Some(pages) = pages {
-            let _ = self.pager.lock_world().give_back(pages);
+            let _ = self.pager.lock_managed().give_back(pages);
         }
         self.pager.stop();
     }

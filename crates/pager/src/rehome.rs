@@ -6,11 +6,11 @@
 use crate::evict::DirectEvictor;
 use crate::kernel::pagemap::Where;
 use crate::kernel::PAGE;
+use crate::managed::bit::*;
+use crate::managed::{Backing, Gate, ManagedMemory};
 use crate::record::EventKind;
 use crate::spans::{addresses, Attributes, PageRange};
 use crate::stats::add;
-use crate::world::bit::*;
-use crate::world::{Backing, Gate, World};
 use crate::CHUNK;
 use rustix::io::Result;
 
@@ -20,31 +20,31 @@ const NONE: u32 = 0;
 impl DirectEvictor {
     /// Move `chunk` to a new home, and evict all of its pages. Returns the number of evicted pages:
     /// 0 if a part of the chunk cannot move.
-    pub fn rehome(&mut self, world: &mut World, chunk: usize) -> Result<usize> {
+    pub fn rehome(&mut self, managed: &mut ManagedMemory, chunk: usize) -> Result<usize> {
         let range = chunk * CHUNK..(chunk + 1) * CHUNK;
-        let (movable, fixed): (Vec<_>, Vec<_>) = world.spans.pieces(range.clone()).partition(|(_, span)| span.evictable());
-        if fixed.iter().any(|(piece, _)| world.state.any(piece.clone(), |s| s & PAGED != 0)) {
+        let (movable, fixed): (Vec<_>, Vec<_>) = managed.spans.pieces(range.clone()).partition(|(_, span)| span.evictable());
+        if fixed.iter().any(|(piece, _)| managed.state.any(piece.clone(), |s| s & PAGED != 0)) {
             return Ok(0); // Pages that are not evictable use this home.
         }
-        let Backing::Direct { home, homes, .. } = &mut world.backing else { unreachable!("a direct evictor for a direct store") };
+        let Backing::Direct { home, homes, .. } = &mut managed.backing else { unreachable!("a direct evictor for a direct store") };
         let (old, new) = (home[chunk], self.take_home(homes)?);
         let pieces: Vec<(PageRange, Attributes)> = movable.into_iter().map(|(piece, span)| (piece, span.attributes())).collect();
-        let moved = self.move_pieces(world, chunk, &pieces, (old, new));
-        let Backing::Direct { homes, .. } = &mut world.backing else { unreachable!("as above") };
+        let moved = self.move_pieces(managed, chunk, &pieces, (old, new));
+        let Backing::Direct { homes, .. } = &mut managed.backing else { unreachable!("as above") };
         match moved {
             Ok(gone) => {
                 homes.frozen.extend((old != NONE).then_some(old));
-                world.inherited.remove(&chunk);
+                managed.inherited.remove(&chunk);
                 // Pages that are not paged have no slot in the new home.
-                world.state.update(range, |s| *s &= if *s & PAGED == 0 { !(SLOT | FROZEN) } else { u8::MAX });
-                add(&world.stats.swap_outs, gone);
+                managed.state.update(range, |s| *s &= if *s & PAGED == 0 { !(SLOT | FROZEN) } else { u8::MAX });
+                add(&managed.stats.swap_outs, gone);
                 Ok(gone)
             }
             Err(e) => {
                 homes.free.push(new);
                 if old == NONE {
                     // Only frozen pages have slots, in the parent's file.
-                    world.state.update(range, |s| *s &= if *s & FROZEN == 0 { !SLOT } else { u8::MAX });
+                    managed.state.update(range, |s| *s &= if *s & FROZEN == 0 { !SLOT } else { u8::MAX });
                 }
                 Err(e)
             }
@@ -56,13 +56,13 @@ impl DirectEvictor {
     /// no access waits (`Gate::Open`).
     fn move_pieces(
         &mut self,
-        world: &mut World,
+        managed: &mut ManagedMemory,
         chunk: usize,
         pieces: &[(PageRange, Attributes)],
         (old, new): (u32, u32),
     ) -> Result<usize> {
-        let set_home = |world: &mut World, to| {
-            let Backing::Direct { home, .. } = &mut world.backing else { unreachable!("a direct evictor for a direct store") };
+        let set_home = |managed: &mut ManagedMemory, to| {
+            let Backing::Direct { home, .. } = &mut managed.backing else { unreachable!("a direct evictor for a direct store") };
             home[chunk] = to;
         };
         let mut in_dram: Vec<usize> = Vec::new();
@@ -70,47 +70,47 @@ impl DirectEvictor {
         for (piece, _) in pieces {
             done = done.and_then(|()| self.open(&addresses(piece)));
         }
-        set_home(world, new);
+        set_home(managed, new);
         for (piece, _) in pieces {
-            done = done.and_then(|()| self.save_piece(world, piece, &mut in_dram));
+            done = done.and_then(|()| self.save_piece(managed, piece, &mut in_dram));
         }
         if done.is_ok() {
             for (piece, attributes) in pieces {
-                let Backing::Direct { home, .. } = &world.backing else { unreachable!("as above") };
-                let offset = (World::slot(home, piece.start) * PAGE) as u64;
+                let Backing::Direct { home, .. } = &managed.backing else { unreachable!("as above") };
+                let offset = (ManagedMemory::slot(home, piece.start) * PAGE) as u64;
                 // SAFETY: managed memory whose content is in the file, and unchanged since, as
                 // writers wait.
                 if unsafe { self.map_store(addresses(piece), *attributes, offset) }.is_err() {
                     crate::fatal("the NVM file could not be mapped over memory while a chunk was moved");
                 }
-                world.state.change(piece.clone(), |state| *state = moved(*state));
+                managed.state.change(piece.clone(), |state| *state = moved(*state));
             }
             for &page in &in_dram {
-                world.state[page] |= OUT;
-                world.note(EventKind::Evict, page..page + 1);
-                if world.state[page] & KNOWN != 0 {
-                    world.forget(page..page + 1);
+                managed.state[page] |= OUT;
+                managed.note(EventKind::Evict, page..page + 1);
+                if managed.state[page] & KNOWN != 0 {
+                    managed.forget(page..page + 1);
                 }
             }
         } else {
-            set_home(world, old);
+            set_home(managed, old);
         }
         for (piece, _) in pieces {
             self.close(&addresses(piece));
-            world.gates.set(piece.clone(), Gate::Open);
+            managed.gates.set(piece.clone(), Gate::Open);
         }
         done.map(|()| in_dram.len())
     }
 
     /// Write the pages of `piece` to their new slots, and append those that were in DRAM to
     /// `in_dram`. Every page can be read, as the write-protection only stops writers.
-    fn save_piece(&mut self, world: &mut World, piece: &PageRange, in_dram: &mut Vec<usize>) -> Result<()> {
+    fn save_piece(&mut self, managed: &mut ManagedMemory, piece: &PageRange, in_dram: &mut Vec<usize>) -> Result<()> {
         let mut places = [None; CHUNK];
         self.map.scan(addresses(piece), |run| {
             places[run.pages().start % CHUNK..][..run.pages().len()].fill(Some(run.place()));
         })?;
         for page in piece.clone() {
-            let in_slot = world.state[page] & (PAGED | SLOT) == PAGED | SLOT;
+            let in_slot = managed.state[page] & (PAGED | SLOT) == PAGED | SLOT;
             let wanted = match places[page % CHUNK] {
                 Some(Where::Dram) => {
                     in_dram.push(page);
@@ -122,7 +122,7 @@ impl DirectEvictor {
                 Some(Where::Zero) => false,
             };
             if wanted {
-                self.save(world, &(page..page + 1))?;
+                self.save(managed, &(page..page + 1))?;
             }
         }
         Ok(())
@@ -137,7 +137,7 @@ fn moved(state: u8) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::bit::SLOT;
+    use crate::managed::bit::SLOT;
 
     #[test]
     fn a_moved_page_is_mapped_from_a_slot_of_its_own() {

@@ -3,12 +3,12 @@
 use crate::account;
 use crate::gate;
 use crate::kernel::PAGE;
+use crate::managed::bit::PAGED;
+use crate::managed::{Backing, ManagedMemory};
 use crate::shared::Shared;
 use crate::sleep::{cpu_time, Sleep};
 use crate::stats::{add, set};
 use crate::thread::{faults, Evictor, PagerThread, Seen};
-use crate::world::bit::PAGED;
-use crate::world::{Backing, World};
 use crate::CHUNK;
 use rustix::io::{Errno, Result};
 use std::sync::atomic::Ordering;
@@ -24,20 +24,20 @@ impl PagerThread {
         // evicted fresh memory only, this one is expected to do so, too.
         if self.seen.dram + self.growth(shared) > self.frames - self.kept_free() {
             let stops = self.scattered || self.holds_writers();
-            if stops && shared.world.try_lock().is_err() {
+            if stops && shared.managed.try_lock().is_err() {
                 self.protect_lifted();
             }
-            if let Some(mut world) = shared.lock_soon() {
+            if let Some(mut managed) = shared.lock_soon() {
                 if stops {
-                    self.stop_writers(&mut world);
+                    self.stop_writers(&mut managed);
                     stopped = true;
                 }
-                gate::close(self.uffd(), &mut world);
+                gate::close(self.uffd(), &mut managed);
             }
         }
         self.evict_due(shared, requested, all, stopped);
         if let Evictor::Direct(evictor) = &mut self.evictor {
-            evictor.release_writers(shared.world.try_lock().ok().as_deref_mut());
+            evictor.release_writers(shared.managed.try_lock().ok().as_deref_mut());
         }
         // The next round can begin before another sleep.
         self.sleeps.last = Sleep::begin(0);
@@ -49,7 +49,7 @@ impl PagerThread {
         matches!(&self.evictor, Evictor::Direct(evictor) if evictor.keep_holding)
     }
 
-    /// Stop the writers that held memory let through, before the world is locked.
+    /// Stop the writers that held memory let through, before managed memory is locked.
     fn protect_lifted(&self) {
         match &self.evictor {
             Evictor::Direct(evictor) if evictor.protect && evictor.keep_holding => evictor.protect_lifted(),
@@ -57,9 +57,9 @@ impl PagerThread {
         }
     }
 
-    fn stop_writers(&mut self, world: &mut World) {
+    fn stop_writers(&mut self, managed: &mut ManagedMemory) {
         match &mut self.evictor {
-            Evictor::Direct(evictor) if evictor.protect => evictor.stop_writers(world),
+            Evictor::Direct(evictor) if evictor.protect => evictor.stop_writers(managed),
             _ => (),
         }
     }
@@ -68,15 +68,15 @@ impl PagerThread {
     fn evict_due(&mut self, shared: &Shared, requested: u64, all: bool, mut stopped: bool) {
         let (anonymous, faults, promised) = (self.anonymous(), faults(), self.seen.promised);
         let (dram, forked) = {
-            let Some(mut world) = shared.lock_soon() else { return };
+            let Some(mut managed) = shared.lock_soon() else { return };
             let (kept_free, unmanaged, slack) = (self.kept_free(), self.seen.unmanaged.all, self.budget / 64);
             // Evicted memory may hold so many pages that no census sees at once. Less would be
             // within what arrives between the census and the kernel's count.
             let misses = |dram: usize| account::anonymous_pages(&self.process.statm) > dram + unmanaged + slack;
-            let taken = self.census.take(&mut world, all, kept_free, misses, &mut self.victims);
+            let taken = self.census.take(&mut managed, all, kept_free, misses, &mut self.victims);
             // After an error, the mapping has changed during the scan: the next round retries.
             let Ok(dram) = taken else { return };
-            (dram, !world.forks.evictions_paused && std::mem::take(&mut world.forks.brought_back))
+            (dram, !managed.forks.evictions_paused && std::mem::take(&mut managed.forks.brought_back))
         };
         let anonymous_after = self.anonymous();
         if self.sleeps.is_late() && !forked {
@@ -98,20 +98,20 @@ impl PagerThread {
         for group in victims.chunk_by(|a, b| a / CHUNK == b / CHUNK && a < b) {
             // Now, because evictions have decreased the count since.
             let now = (dram + self.anonymous()).saturating_sub(anonymous);
-            let Some(mut world) = shared.lock_soon() else { return };
-            self.open_gates(&mut world, now + self.seen.promised - promised);
+            let Some(mut managed) = shared.lock_soon() else { return };
+            self.open_gates(&mut managed, now + self.seen.promised - promised);
             // Each fresh chunk has a separate window. One window over all memory that is mapped
             // from the file is only needed for scattered victims in it, or before copies on write
             // could use up the reserve.
-            scattered |= group.iter().any(|page| world.state[*page] & PAGED != 0);
+            scattered |= group.iter().any(|page| managed.state[*page] & PAGED != 0);
             if !stopped && (scattered || is_near_budget(now, self.trigger(), self.budget)) {
-                self.stop_writers(&mut world);
+                self.stop_writers(&mut managed);
                 stopped = true;
             }
-            if world.forks.evictions_paused || (was_full && self.full) {
+            if managed.forks.evictions_paused || (was_full && self.full) {
                 break;
             }
-            match self.evict(&mut world, group) {
+            match self.evict(&mut managed, group) {
                 Ok(n) => gone += n,
                 Err(Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::IO) => self.full = true,
                 Err(_) => (), // These pages stay in DRAM until the next census.
@@ -123,23 +123,23 @@ impl PagerThread {
         let (peak, futile) = (self.seen.peak.max(dram), gone == 0 && left > self.frames);
         let (promised, ahead) = (self.seen.promised - promised, std::mem::take(&mut self.seen.ahead));
         self.seen = Seen { dram: left, anonymous: anonymous.saturating_sub(gone), faults, promised, ahead, peak, futile, ..self.seen };
-        let Some(mut world) = shared.lock_soon() else { return };
+        let Some(mut managed) = shared.lock_soon() else { return };
         if left > self.budget / 2 {
-            gate::close(self.uffd(), &mut world);
+            gate::close(self.uffd(), &mut managed);
         }
-        if let Some(record) = &mut world.record {
+        if let Some(record) = &mut managed.record {
             record.flush();
         }
-        self.take_account(&world, dram, [anonymous, anonymous_after], gone, all);
-        self.note(&mut world, left);
-        shared.exhausted.store(world.exhausted, Ordering::Relaxed);
+        self.take_account(&managed, dram, [anonymous, anonymous_after], gone, all);
+        self.note(&mut managed, left);
+        shared.exhausted.store(managed.exhausted, Ordering::Relaxed);
         shared.census_done.store(requested, Ordering::Release);
     }
 
     /// Open the gates that threads wait for while there is room, so that a program that fills
     /// memory goes on during a round. `expected` pages are in DRAM, those of the gates opened since
     /// the census included.
-    fn open_gates(&mut self, world: &mut World, mut expected: usize) {
+    fn open_gates(&mut self, managed: &mut ManagedMemory, mut expected: usize) {
         if !matches!(self.evictor, Evictor::Direct(_)) {
             return;
         }
@@ -147,8 +147,8 @@ impl PagerThread {
         for fault in std::mem::take(&mut self.waiting) {
             let page = fault.address / PAGE;
             let room = !fault.protected && expected + CHUNK <= self.budget;
-            if room && gate::is_closed(world, page) {
-                let opened = self.open_ahead(world, page, expected);
+            if room && gate::is_closed(managed, page) {
+                let opened = self.open_ahead(managed, page, expected);
                 self.seen.promised += opened;
                 expected += opened;
             } else {
@@ -157,32 +157,32 @@ impl PagerThread {
         }
     }
 
-    fn evict(&mut self, world: &mut World, group: &[usize]) -> Result<usize> {
+    fn evict(&mut self, managed: &mut ManagedMemory, group: &[usize]) -> Result<usize> {
         match &mut self.evictor {
-            Evictor::Direct(evictor) => evictor.evict(world, group),
-            Evictor::Copying(evictor) => evictor.evict(world, group),
+            Evictor::Direct(evictor) => evictor.evict(managed, group),
+            Evictor::Copying(evictor) => evictor.evict(managed, group),
         }
     }
 
     /// Update the three counts of anonymous memory. `kernel`: the kernel's count before and after
     /// the census. Unmanaged memory is only scanned if the difference of the other two has changed.
-    fn take_account(&mut self, world: &World, dram: usize, kernel: [usize; 2], gone: usize, all: bool) {
+    fn take_account(&mut self, managed: &ManagedMemory, dram: usize, kernel: [usize; 2], gone: usize, all: bool) {
         let ([anonymous, after], known) = (kernel, self.seen.unmanaged.all);
         let few = (known / 128).max(32);
         if all || known + few < anonymous.saturating_sub(dram) || known > after.saturating_sub(dram) + few {
-            self.seen.unmanaged = account::unmanaged_pages(&mut self.elsewhere, world).unwrap_or(self.seen.unmanaged);
+            self.seen.unmanaged = account::unmanaged_pages(&mut self.elsewhere, managed).unwrap_or(self.seen.unmanaged);
         }
-        account::note(world.stats, dram, self.seen.unmanaged, anonymous);
-        account::note(world.stats, dram.saturating_sub(gone), self.seen.unmanaged, anonymous.saturating_sub(gone));
+        account::note(managed.stats, dram, self.seen.unmanaged, anonymous);
+        account::note(managed.stats, dram.saturating_sub(gone), self.seen.unmanaged, anonymous.saturating_sub(gone));
     }
 
-    fn note(&mut self, world: &mut World, dram: usize) {
-        let stats = world.stats;
+    fn note(&mut self, managed: &mut ManagedMemory, dram: usize) {
+        let stats = managed.stats;
         add(&stats.rounds, 1);
         let cpu = cpu_time();
         self.priority.follow(cpu);
         set(&stats.pager_cpu_ns, cpu.as_nanos() as usize);
-        let (memory, flash) = match (&self.evictor, &mut world.backing) {
+        let (memory, flash) = match (&self.evictor, &mut managed.backing) {
             (Evictor::Direct(evictor), _) => (rustix::fs::fstat(&evictor.file).map_or(0, |s| s.st_blocks as u64 * 512), 0),
             (_, Backing::Copying(store)) => store.bytes(),
             _ => (0, 0),
@@ -194,7 +194,7 @@ impl PagerThread {
         }
         // The program gets no more memory once the store is full and DRAM holds twice the budget.
         let stop = self.full && dram > 2 * self.budget;
-        world.exhausted = stop || (world.exhausted && dram > self.budget);
+        managed.exhausted = stop || (managed.exhausted && dram > self.budget);
     }
 }
 

@@ -1,16 +1,16 @@
 //! The state that the program's threads and the pager thread share.
 
+use crate::managed::ManagedMemory;
 use crate::stats::Stats;
-use crate::world::World;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 pub(crate) struct Shared {
-    pub world: Mutex<World>,
+    pub managed: Mutex<ManagedMemory>,
     /// The process's counters. A forked child gets new ones.
     stats: AtomicPtr<Stats>,
     pub stop: AtomicBool,
-    /// A copy of the world's `exhausted` that can be read without the lock.
+    /// A copy of managed memory's `exhausted` that can be read without the lock.
     pub exhausted: AtomicBool,
     /// Number of requested censuses, and of those that were taken. The pager thread takes one if
     /// they differ.
@@ -25,10 +25,10 @@ pub(crate) struct Shared {
 pub type RightsCall = (libc::c_long, [libc::c_long; 3]);
 
 impl Shared {
-    pub fn new(world: World) -> Shared {
-        let stats = world.stats;
+    pub fn new(managed: ManagedMemory) -> Shared {
+        let stats = managed.stats;
         Shared {
-            world: Mutex::new(world),
+            managed: Mutex::new(managed),
             stats: AtomicPtr::new(std::ptr::from_ref(stats).cast_mut()),
             stop: AtomicBool::new(false),
             exhausted: AtomicBool::new(false),
@@ -53,18 +53,18 @@ impl Shared {
         self.census_done.store(0, Ordering::Relaxed);
     }
 
-    pub fn lock(&self) -> MutexGuard<'_, World> {
+    pub fn lock(&self) -> MutexGuard<'_, ManagedMemory> {
         // A panic under the lock is a bug in the pager. There is no better state to continue with.
-        self.world.lock().unwrap_or_else(|e| e.into_inner())
+        self.managed.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Lock the world, for the pager thread; `None` after about 20 ms. The holder of the lock may
-    /// wait for a page that only the pager thread can resolve, such as a page of its stack, so the
-    /// pager must not wait forever.
-    pub fn lock_soon(&self) -> Option<MutexGuard<'_, World>> {
+    /// Lock managed memory, for the pager thread; `None` after about 20 ms. The holder of the lock
+    /// may wait for a page that only the pager thread can resolve, such as a page of its stack, so
+    /// the pager must not wait forever.
+    pub fn lock_soon(&self) -> Option<MutexGuard<'_, ManagedMemory>> {
         for _ in 0..500 {
-            match self.world.try_lock() {
-                Ok(world) => return Some(world),
+            match self.managed.try_lock() {
+                Ok(managed) => return Some(managed),
                 Err(std::sync::TryLockError::Poisoned(e)) => return Some(e.into_inner()),
                 Err(std::sync::TryLockError::WouldBlock) => std::thread::sleep(std::time::Duration::from_micros(40)),
             }

@@ -1,5 +1,5 @@
-//! Blocks signals while a thread of the program holds the world's lock: a signal handler may call
-//! `mmap`, `munmap` or `fork`, which take the same lock.
+//! Blocks signals while a thread of the program holds the lock of managed memory: a signal handler
+//! may call `mmap`, `munmap` or `fork`, which take the same lock.
 
 /// All signals of this thread are blocked until this is dropped. It holds the previous signal mask.
 pub struct Blocked(libc::sigset_t);

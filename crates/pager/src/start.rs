@@ -10,6 +10,7 @@ use crate::kernel::sparse::Sparse;
 use crate::kernel::uffd::{self, Uffd};
 use crate::kernel::{memory, own};
 use crate::kernel::{Missing, PAGE, TMPFS};
+use crate::managed::{self, Backing, Homes, ManagedMemory};
 use crate::priority::Priority;
 use crate::record::Record;
 use crate::sandbox::Sandbox;
@@ -21,7 +22,6 @@ use crate::stats::{set, Stats};
 use crate::store::{DirectFile, Media, NvmFile, Store};
 use crate::tether::Tethers;
 use crate::thread::{Evictor, PagerThread, ProcessFiles, Seen};
-use crate::world::{self, Backing, Homes, World};
 use crate::{account, Pager, CHUNK, PAGES};
 use rustix::fd::OwnedFd;
 use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
@@ -76,8 +76,8 @@ impl Pager {
         spawn::find_count();
         // A record begins with the first page.
         let allowance = if config.record.is_some() { 0 } else { config.frames() };
-        let world = World::new((config.range_bytes / PAGE).next_multiple_of(CHUNK), allowance, stats)?;
-        let (shared, sandbox) = (Arc::new(Shared::new(world)), Sandbox::of_this_thread());
+        let managed = ManagedMemory::new((config.range_bytes / PAGE).next_multiple_of(CHUNK), allowance, stats)?;
+        let (shared, sandbox) = (Arc::new(Shared::new(managed)), Sandbox::of_this_thread());
         Ok(Pager { shared, config, runs: AtomicBool::new(false), thread: Mutex::new(None), sandbox })
     }
 
@@ -86,18 +86,18 @@ impl Pager {
     pub fn run(&self) -> Result<(), Missing> {
         let mut running = self.thread.lock().unwrap_or_else(|e| e.into_inner());
         let is_child = {
-            let world = self.lock_world();
-            if !world.can_start_thread() {
+            let managed = self.lock_managed();
+            if !managed.can_start_thread() {
                 return Ok(());
             }
-            world.mode == world::Mode::Child
+            managed.mode == managed::Mode::Child
         };
         let begun = if is_child { self.begin_anew() } else { Ok(()) };
         // The record is the parent's.
         let record = self.config.record.clone().filter(|_| !is_child);
         match begun.and_then(|()| self.start_thread(record)) {
             Err(missing) => {
-                self.lock_world().allowance = usize::MAX;
+                self.lock_managed().allowance = usize::MAX;
                 Err(missing)
             }
             Ok(thread) => {
@@ -119,7 +119,7 @@ impl Pager {
         let stats = child_stats()?;
         begin(stats, &self.config);
         self.shared.begin_anew(stats);
-        self.lock_world().begin_anew(stats);
+        self.lock_managed().begin_anew(stats);
         Ok(())
     }
 
@@ -162,7 +162,7 @@ fn begin(stats: &Stats, config: &Config) {
     set(&stats.state, 1);
 }
 
-/// Open everything that the pager thread needs, and set the world's store, policy and record.
+/// Open everything that the pager thread needs, and set its store, policy and record.
 fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
     // First of all, so that no allocation of this thread is served from managed memory.
     // SAFETY: only reads this thread's identity.
@@ -218,8 +218,8 @@ fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
         rustix::fs::open("/proc/self/task", OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map_err(failed("/proc/self/task"))?;
     let (tethers, seen) = (Tethers::new(), Seen::default());
     let record = record.transpose()?;
-    let mut world = shared.lock();
-    (world.backing, world.frames, world.record) = (backing, Some(frames_of_policy), record);
+    let mut managed = shared.lock();
+    (managed.backing, managed.frames, managed.record) = (backing, Some(frames_of_policy), record);
     Ok(PagerThread {
         evictor,
         census,

@@ -11,9 +11,9 @@
 
 use crate::kernel::PAGE;
 use crate::kernel::{memory, own};
+use crate::managed::bit::*;
+use crate::managed::{Backing, ManagedMemory};
 use crate::stats::add;
-use crate::world::bit::*;
-use crate::world::{Backing, World};
 use crate::CHUNK;
 use rustix::fd::OwnedFd;
 use rustix::fs::{MemfdFlags, SealFlags};
@@ -33,27 +33,27 @@ impl Tethers {
 
     /// Make a tether for the next fork if there is none, and thaw the slots once no descendant maps
     /// a tether.
-    pub fn renew(&mut self, world: &mut World) {
-        if !matches!(world.backing, Backing::Direct { .. }) {
+    pub fn renew(&mut self, managed: &mut ManagedMemory) {
+        if !matches!(managed.backing, Backing::Direct { .. }) {
             return;
         }
-        if world.forks.tether.is_none() {
+        if managed.forks.tether.is_none() {
             self.out.extend(self.ready.take());
             match new_tether() {
-                Ok((file, address)) => (self.ready, world.forks.tether, world.forks.no_tether) = (Some(file), Some(address), false),
+                Ok((file, address)) => (self.ready, managed.forks.tether, managed.forks.no_tether) = (Some(file), Some(address), false),
                 // No descriptor or address is left: a forking thread must not wait for a tether.
-                Err(_) => world.forks.no_tether = true,
+                Err(_) => managed.forks.no_tether = true,
             }
         }
         let before = self.out.len();
         self.out.retain(|file| rustix::fs::fcntl_add_seals(file, SealFlags::WRITE).is_err());
-        if before > 0 && self.out.is_empty() && !world.forks.untethered {
-            world.thaw();
+        if before > 0 && self.out.is_empty() && !managed.forks.untethered {
+            managed.thaw();
         }
     }
 }
 
-impl World {
+impl ManagedMemory {
     /// Freeze, before a fork, the slot of every page that is not known to be in DRAM, also empty
     /// slots of untouched pages: the child may read them until `thaw`.
     pub fn freeze(&mut self) {

@@ -9,13 +9,13 @@ use crate::gate;
 use crate::kernel::pagemap::PageMap;
 use crate::kernel::uffd::{Fault, Uffd};
 use crate::kernel::PAGE;
+use crate::managed::bit::PAGED;
+use crate::managed::ManagedMemory;
 use crate::priority::Priority;
 use crate::shared::Shared;
 use crate::sleep::{Sleep, Sleeps};
 use crate::stats::set;
 use crate::tether::Tethers;
-use crate::world::bit::PAGED;
-use crate::world::World;
 use crate::{account, CHUNK};
 use rustix::fd::OwnedFd;
 use std::collections::VecDeque;
@@ -94,11 +94,11 @@ impl PagerThread {
     pub fn run(mut self, shared: &Shared) {
         while !shared.stop.load(Ordering::Acquire) {
             let mut paused = false;
-            if let Some(mut world) = shared.lock_soon() {
-                paused = world.forks.evictions_paused;
-                self.watch_threads(&mut world);
-                self.tethers.renew(&mut world);
-                if let Some(record) = &mut world.record {
+            if let Some(mut managed) = shared.lock_soon() {
+                paused = managed.forks.evictions_paused;
+                self.watch_threads(&mut managed);
+                self.tethers.renew(&mut managed);
+                if let Some(record) = &mut managed.record {
                     record.flush();
                 }
             }
@@ -191,7 +191,7 @@ impl PagerThread {
         }
         if let Evictor::Direct(evictor) = &mut self.evictor {
             // The waiting thread itself may hold the lock.
-            evictor.allow_write(shared.world.try_lock().ok().as_deref_mut(), fault.address / PAGE);
+            evictor.allow_write(shared.managed.try_lock().ok().as_deref_mut(), fault.address / PAGE);
         }
     }
 
@@ -200,15 +200,15 @@ impl PagerThread {
     fn open_gate(&mut self, shared: &Shared, fault: Fault) {
         let page = fault.address / PAGE;
         if let Evictor::Copying(evictor) = &mut self.evictor {
-            let mut world = shared.lock();
-            if world.state[page] & PAGED != 0 {
-                return evictor.resolve(&mut world, fault);
+            let mut managed = shared.lock();
+            if managed.state[page] & PAGED != 0 {
+                return evictor.resolve(&mut managed, fault);
             }
         }
-        let closed = |world: &World| gate::is_closed(world, page);
+        let closed = |managed: &ManagedMemory| gate::is_closed(managed, page);
         let mut expected = self.seen.dram + self.growth(shared);
-        let may_wait = |world: &World| closed(world) && !world.forks.evictions_paused;
-        if expected + CHUNK > self.budget && shared.lock_soon().is_some_and(|world| may_wait(&world)) {
+        let may_wait = |managed: &ManagedMemory| closed(managed) && !managed.forks.evictions_paused;
+        if expected + CHUNK > self.budget && shared.lock_soon().is_some_and(|managed| may_wait(&managed)) {
             // The round opens the gate as soon as there is room.
             self.waiting.push_front(fault);
             self.round(shared);
@@ -217,16 +217,16 @@ impl PagerThread {
             expected = self.seen.dram + self.growth(shared);
         }
         match shared.lock_soon() {
-            Some(mut world) if closed(&world) => self.seen.promised += self.open_ahead(&mut world, page, expected),
+            Some(mut managed) if closed(&managed) => self.seen.promised += self.open_ahead(&mut managed, page, expected),
             _ => gate::open_page(self.uffd(), fault.address),
         }
     }
 
     /// Open the gates for a thread that waits at `page`, while `expected` pages are in DRAM.
     /// Returns the number of opened pages.
-    pub fn open_ahead(&mut self, world: &mut World, page: usize, expected: usize) -> usize {
+    pub fn open_ahead(&mut self, managed: &mut ManagedMemory, page: usize, expected: usize) -> usize {
         let room = self.trigger().saturating_sub(expected);
-        self.seen.ahead.open(self.evictor.uffd(), world, page, room)
+        self.seen.ahead.open(self.evictor.uffd(), managed, page, room)
     }
 
     /// Estimate the growth of managed memory in DRAM since the last census, in pages: the growth of
@@ -260,8 +260,8 @@ impl PagerThread {
         if faulted < MANY_READS || faulted / 8 < grown {
             return;
         }
-        if let (Evictor::Direct(evictor), Some(mut world)) = (&mut self.evictor, shared.lock_soon()) {
-            evictor.release_all_writers(&mut world);
+        if let (Evictor::Direct(evictor), Some(mut managed)) = (&mut self.evictor, shared.lock_soon()) {
+            evictor.release_all_writers(&mut managed);
         }
     }
 
@@ -270,15 +270,15 @@ impl PagerThread {
     }
 
     /// Hold writers between rounds, too, while the program has several threads or is guarded.
-    fn watch_threads(&mut self, world: &mut World) {
+    fn watch_threads(&mut self, managed: &mut ManagedMemory) {
         let Evictor::Direct(evictor) = &mut self.evictor else { return };
         let several = || rustix::fs::fstat(&self.process.tasks).is_ok_and(|tasks| several_threads(&tasks));
         match (evictor.protect && (self.sleeps.idle.is_guarded || several()), evictor.keep_holding) {
             (true, false) => {
                 evictor.keep_holding = true;
-                evictor.stop_writers(world);
+                evictor.stop_writers(managed);
             }
-            (false, true) => evictor.release_all_writers(world),
+            (false, true) => evictor.release_all_writers(managed),
             _ => (),
         }
     }

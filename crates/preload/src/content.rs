@@ -11,7 +11,7 @@ use swaplab_pager::{addresses, PageRange, Pager};
 /// properties that a mapping of the NVM file cannot have: execution of a noexec file,
 /// `MADV_WIPEONFORK`.
 pub fn move_to_foreign(pager: &Pager, range: PageRange) -> rustix::io::Result<()> {
-    let pieces = pager.lock_world().managed(range);
+    let pieces = pager.lock_managed().managed_pieces(range);
     pieces.into_iter().try_for_each(|(piece, prot)| move_piece_to_foreign(pager, piece, prot))
 }
 
@@ -25,9 +25,9 @@ fn move_piece_to_foreign(pager: &Pager, range: PageRange, prot: u32) -> rustix::
     }
     make_readable(prot, bytes.clone());
     copy_content(bytes.clone(), other as usize, |_| ());
-    let mut world = pager.lock_world();
+    let mut managed = pager.lock_managed();
     kernel!(SYS_mremap, other, bytes.len(), bytes.len(), libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED, bytes.start);
-    world.make_foreign(range);
+    managed.make_foreign(range);
     if prot != READ_WRITE {
         kernel!(SYS_mprotect, bytes.start, bytes.len(), prot);
     }
@@ -45,8 +45,8 @@ pub fn make_readable(prot: u32, bytes: Range<usize>) -> bool {
 }
 
 /// Copy `from` to the fresh memory at `to`, and call `done` after each piece. Pages of zeros are
-/// not written. If `done` drops the copied piece, at most one piece is in DRAM twice. The world
-/// must not be locked, as these accesses can fault like the program's own.
+/// not written. If `done` drops the copied piece, at most one piece is in DRAM twice. Managed
+/// memory must not be locked, as these accesses can fault like the program's own.
 pub fn copy_content(from: Range<usize>, to: usize, done: impl Fn(Range<usize>)) {
     const STEP: usize = 256 * PAGE;
     for start in from.clone().step_by(STEP) {

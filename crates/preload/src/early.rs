@@ -16,9 +16,9 @@ pub fn reservations() -> Vec<Mapping> {
 
 /// Manage these reservations. Returns whether there are any.
 pub fn manage(pager: &Pager, reservations: &[Mapping]) -> bool {
-    let mut world = pager.lock_world();
+    let mut managed = pager.lock_managed();
     for mapping in reservations {
-        world.adopt(mapping.bytes.start / PAGE..mapping.bytes.end / PAGE, mapping.prot);
+        managed.adopt(mapping.bytes.start / PAGE..mapping.bytes.end / PAGE, mapping.prot);
     }
     !reservations.is_empty()
 }

@@ -13,8 +13,8 @@ type Handler = Option<unsafe extern "C" fn()>;
 /// Register the fork handlers, once, and before all handlers of the program.
 ///
 /// The C library calls what is to run before a fork in reverse order. An allocator locks its heap
-/// there, and a thread that holds this lock may be waiting for the world's in `mmap`. So the world
-/// must be locked last.
+/// there, and a thread that holds this lock may be waiting for that of managed memory in `mmap`. So
+/// managed memory must be locked last.
 pub fn register() {
     static REGISTERED: AtomicBool = AtomicBool::new(false);
     if !REGISTERED.swap(true, Ordering::AcqRel) {
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn __register_atfork(before: Handler, parent: Handler, chi
 }
 
 /// The guard of the fork in progress. Only the forking thread uses it, while it holds `OWN`'s lock
-/// and, by the guard, the world's.
+/// and, by the guard, that of managed memory.
 struct Fork(UnsafeCell<Option<ForkGuard<'static>>>);
 // SAFETY: the cell is only accessed while `OWN` is locked.
 unsafe impl Sync for Fork {}

@@ -25,7 +25,7 @@ pub fn take_small_arenas() {
 #[inline]
 fn refused(size: size_t) -> bool {
     const SMALL: size_t = 4096;
-    size > SMALL && crate::state::pager().is_some_and(|p| p.is_exhausted() && p.lock_world().refuses())
+    size > SMALL && crate::state::pager().is_some_and(|p| p.is_exhausted() && p.lock_managed().refuses())
 }
 
 /// Set errno to ENOMEM if `pointer` is null; returns `pointer`.

@@ -16,7 +16,7 @@ static HARD: AtomicU64 = AtomicU64::new(libc::RLIM_INFINITY);
 /// managed memory lies, count towards it.
 pub fn forbids(pager: &swaplab_pager::Pager, added: usize) -> bool {
     let limit = SOFT.load(Ordering::Relaxed);
-    limit != libc::RLIM_INFINITY && (pager.lock_world().managed_bytes() + added) as u64 > limit
+    limit != libc::RLIM_INFINITY && (pager.lock_managed().managed_bytes() + added) as u64 > limit
 }
 
 /// The limit to set in the kernel: the program's limit plus `reserved` bytes.

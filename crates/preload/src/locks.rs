@@ -35,12 +35,12 @@ pub unsafe extern "C" fn munlock(address: *const c_void, len: size_t) -> c_int {
 pub unsafe extern "C" fn mlockall(flags: c_int) -> c_int {
     if let Some(pager) = pager() {
         // The program may lock everything; the pager then evicts nothing.
-        let changed = pager.lock_world().lock_all(true);
+        let changed = pager.lock_managed().lock_all(true);
         // Lock resident pages, and others when they are accessed. Populating all mappings would
         // also populate the pager's, such as the mirror of the NVM file.
         let result = kernel!(SYS_mlockall, flags | libc::MCL_ONFAULT) as c_int;
         if result != 0 {
-            keep_errno(|| pager.lock_world().unlock_all(changed));
+            keep_errno(|| pager.lock_managed().unlock_all(changed));
         }
         return result;
     }
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn mlockall(flags: c_int) -> c_int {
 pub unsafe extern "C" fn munlockall() -> c_int {
     let result = kernel!(SYS_munlockall,) as c_int;
     if let Some(pager) = pager() {
-        pager.lock_world().lock_all(false);
+        pager.lock_managed().lock_all(false);
     }
     result
 }
@@ -67,7 +67,7 @@ pub fn keep(address: *const c_void, len: usize) -> Vec<PageRange> {
 /// Include in evictions again what a failed call has excluded. The error number stays.
 pub fn stop_keeping(kept: Vec<PageRange>) {
     if let Some(pager) = pager() {
-        keep_errno(|| kept.into_iter().for_each(|piece| drop(pager.lock_world().lock(piece, false))));
+        keep_errno(|| kept.into_iter().for_each(|piece| drop(pager.lock_managed().lock(piece, false))));
     }
 }
 
@@ -98,5 +98,5 @@ fn set_locked(address: *const c_void, len: usize, locked: bool) -> Vec<PageRange
     crate::selector::resume();
     let start = address as usize / PAGE * PAGE;
     let end = (address as usize + len).next_multiple_of(PAGE);
-    pages(start as *const c_void, end - start).map_or_else(Vec::new, |(pager, range)| pager.lock_world().lock(range, locked))
+    pages(start as *const c_void, end - start).map_or_else(Vec::new, |(pager, range)| pager.lock_managed().lock(range, locked))
 }

@@ -55,7 +55,7 @@ pub fn pages(address: *const c_void, len: usize) -> Option<(&'static swaplab_pag
 /// [`pages`], but `None` also if no part of the range is managed.
 pub fn managed(address: *const c_void, len: usize) -> Option<(&'static swaplab_pager::Pager, PageRange)> {
     crate::selector::resume();
-    pages(address, len).filter(|(pager, range)| !pager.lock_world().is_foreign(range))
+    pages(address, len).filter(|(pager, range)| !pager.lock_managed().is_foreign(range))
 }
 
 /// # Safety
@@ -70,28 +70,28 @@ pub unsafe extern "C" fn mmap(address: *mut c_void, len: size_t, prot: c_int, fl
     let Some(pager) = pager().filter(|_| plain || fixed) else { return kernel(flags) };
     let len_in_pages = len.checked_next_multiple_of(PAGE).unwrap_or(0);
     if !plain {
-        let mut world = pager.lock_world();
+        let mut managed = pager.lock_managed();
         let mapped = kernel(flags);
         if let (true, Some((_, range))) = (mapped != libc::MAP_FAILED, pages(mapped, len)) {
-            world.make_foreign(range);
+            managed.make_foreign(range);
         }
         return mapped;
     }
     if !fixed && crate::limits::forbids(pager, len_in_pages) {
         return fail(Errno::NOMEM);
     }
-    let mut world = pager.lock_world();
-    if world.refuses() && prot != libc::PROT_NONE {
+    let mut managed = pager.lock_managed();
+    if managed.refuses() && prot != libc::PROT_NONE {
         return fail(Errno::NOMEM);
     }
     let anywhere = address.is_null() && flags & (PLACED | libc::MAP_FIXED) == 0 && prot & libc::PROT_EXEC == 0;
     let mut mapped = libc::MAP_FAILED;
     if anywhere && (1..=LARGEST_PIECE).contains(&len_in_pages) {
-        mapped = world.take(len_in_pages, prot as u32).map_or(libc::MAP_FAILED, |start| start as *mut c_void);
+        mapped = managed.take(len_in_pages, prot as u32).map_or(libc::MAP_FAILED, |start| start as *mut c_void);
     }
     let known = flags & libc::MAP_PRIVATE != 0 && address as usize % PAGE == 0 && prot as u32 & !READ_WRITE == 0;
     if let (true, Some((_, range))) = (fixed && known, pages(address, len_in_pages)) {
-        match world.map_over(range, prot as u32) {
+        match managed.map_over(range, prot as u32) {
             Ok(true) => mapped = address,
             Ok(false) => (),
             Err(errno) => return fail(errno),
@@ -101,10 +101,10 @@ pub unsafe extern "C" fn mmap(address: *mut c_void, len: size_t, prot: c_int, fl
         // Populating the mapping would only evict other pages.
         mapped = kernel(flags & !libc::MAP_POPULATE);
         if let (true, Some((_, range))) = (mapped != libc::MAP_FAILED, pages(mapped, len_in_pages)) {
-            world.adopt(range, prot as u32);
+            managed.adopt(range, prot as u32);
         }
     }
-    drop(world);
+    drop(managed);
     if mapped != libc::MAP_FAILED {
         after_growth(pager, mapped);
     }
@@ -131,7 +131,7 @@ pub unsafe extern "C" fn mmap64(address: *mut c_void, len: size_t, prot: c_int, 
 #[no_mangle]
 pub unsafe extern "C" fn munmap(address: *mut c_void, len: size_t) -> c_int {
     match managed(address, len) {
-        Some((pager, range)) if address as usize % PAGE == 0 => c_result(pager.lock_world().give_back(range)),
+        Some((pager, range)) if address as usize % PAGE == 0 => c_result(pager.lock_managed().give_back(range)),
         _ => kernel!(SYS_munmap, address, len) as c_int,
     }
 }
@@ -160,11 +160,11 @@ fn protect(address: *mut c_void, len: usize, prot: c_int, call: impl Fn(usize, u
         -1 => Err(errno()),
         _ => Ok(()),
     };
-    let mut done = pager.lock_world().protect(range.clone(), prot as u32, key, piece);
+    let mut done = pager.lock_managed().protect(range.clone(), prot as u32, key, piece);
     if done == Err(Errno::ACCESS) && prot & libc::PROT_EXEC != 0 {
         // The kernel does not permit executing the NVM file (noexec): move the content to anonymous
         // memory.
-        done = move_to_foreign(pager, range.clone()).and_then(|()| pager.lock_world().protect(range, prot as u32, key, piece));
+        done = move_to_foreign(pager, range.clone()).and_then(|()| pager.lock_managed().protect(range, prot as u32, key, piece));
     }
     if done.is_ok() {
         after_growth(pager, address);
@@ -185,27 +185,27 @@ pub unsafe extern "C" fn madvise(address: *mut c_void, len: size_t, advice: c_in
         _ if address as usize % PAGE != 0 => c_result(Err(Errno::INVAL)),
         // MADV_FREE may free the pages at once. If the kernel freed them later, the pager would not
         // notice.
-        libc::MADV_DONTNEED | libc::MADV_FREE | DONTNEED_LOCKED => c_result(pager.lock_world().discard(range)),
+        libc::MADV_DONTNEED | libc::MADV_FREE | DONTNEED_LOCKED => c_result(pager.lock_managed().discard(range)),
         // Hints to the kernel about memory that the pager manages.
         libc::MADV_NORMAL | libc::MADV_RANDOM | libc::MADV_SEQUENTIAL | libc::MADV_WILLNEED => 0,
         libc::MADV_HUGEPAGE | libc::MADV_NOHUGEPAGE | libc::MADV_COLD | libc::MADV_PAGEOUT => 0,
         // An eviction would replace the mapping and lose the kernel's guard markers, so this memory
         // is no longer managed.
         GUARD_INSTALL => {
-            let mut world = pager.lock_world();
-            for (piece, prot) in world.managed(range) {
-                let renewed = world.renew(piece.clone(), prot);
+            let mut managed = pager.lock_managed();
+            for (piece, prot) in managed.managed_pieces(range) {
+                let renewed = managed.renew(piece.clone(), prot);
                 if renewed.is_err() {
                     return c_result(renewed);
                 }
-                world.make_foreign(piece);
+                managed.make_foreign(piece);
             }
             kernel!(SYS_madvise, address, len, advice) as c_int
         }
         libc::MADV_MERGEABLE | libc::MADV_UNMERGEABLE => 0,
-        libc::MADV_DONTFORK | libc::MADV_DOFORK => c_result(pager.lock_world().unshare(range, advice == libc::MADV_DONTFORK)),
+        libc::MADV_DONTFORK | libc::MADV_DOFORK => c_result(pager.lock_managed().unshare(range, advice == libc::MADV_DONTFORK)),
         libc::MADV_WIPEONFORK => {
-            if !pager.lock_world().disown(range.clone()) {
+            if !pager.lock_managed().disown(range.clone()) {
                 if let Err(errno) = move_to_foreign(pager, range) {
                     return c_result(Err(errno));
                 }
@@ -257,7 +257,7 @@ pub unsafe extern "C" fn mremap(old: *mut c_void, old_len: size_t, new_len: size
     let Some((pager, range)) = pages(old, old_len.max(1)) else {
         return kernel!(SYS_mremap, old, old_len, new_len, flags, new) as *mut c_void;
     };
-    if pager.lock_world().is_foreign(&range) {
+    if pager.lock_managed().is_foreign(&range) {
         return move_foreign(pager, range, [old as usize, old_len, new_len, flags as usize, new as usize]);
     }
     if old as usize % PAGE != 0 || old_len == 0 || new_len == 0 {
@@ -268,17 +268,17 @@ pub unsafe extern "C" fn mremap(old: *mut c_void, old_len: size_t, new_len: size
     let keep = flags & libc::MREMAP_DONTUNMAP != 0;
     if !fixed && !keep {
         if wanted <= pages {
-            let done = if wanted < pages { pager.lock_world().give_back(range.start + wanted..range.end) } else { Ok(()) };
+            let done = if wanted < pages { pager.lock_managed().give_back(range.start + wanted..range.end) } else { Ok(()) };
             return done.map_or_else(fail, |()| old);
         }
-        if pager.lock_world().extend(&range, wanted) {
+        if pager.lock_managed().extend(&range, wanted) {
             return after_growth(pager, old);
         }
         if flags & libc::MREMAP_MAYMOVE == 0 {
             return fail(Errno::NOMEM);
         }
     }
-    let Some(Attributes { prot, locked, unshared, .. }) = pager.lock_world().attributes(&range) else { return fail(Errno::FAULT) };
+    let Some(Attributes { prot, locked, unshared, .. }) = pager.lock_managed().attributes(&range) else { return fail(Errno::FAULT) };
     let (placed, new) = if fixed { (libc::MAP_FIXED, new) } else { (0, std::ptr::null_mut()) };
     // SAFETY: the interposed mmap; with MREMAP_FIXED the call replaces the target's old content.
     let target = unsafe { mmap(new, wanted * PAGE, READ_WRITE as c_int, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | placed, -1, 0) };
@@ -289,12 +289,12 @@ pub unsafe extern "C" fn mremap(old: *mut c_void, old_len: size_t, new_len: size
     let changed = make_readable(prot, from.clone());
     copy_content(from.clone(), target as usize, |piece| {
         let pages = pager.pages(&piece);
-        let _ = pages.map(|pages| pager.lock_world().discard(pages));
+        let _ = pages.map(|pages| pager.lock_managed().discard(pages));
     });
     if changed && keep {
         kernel!(SYS_mprotect, from.start, from.len(), prot);
     }
-    let gone = if keep { pager.lock_world().discard(range) } else { pager.lock_world().give_back(range) };
+    let gone = if keep { pager.lock_managed().discard(range) } else { pager.lock_managed().give_back(range) };
     // The kernel moves the mapping with its properties.
     // SAFETY: the interposed functions, on the mapping made above.
     unsafe {
@@ -303,7 +303,7 @@ pub unsafe extern "C" fn mremap(old: *mut c_void, old_len: size_t, new_len: size
     }
     if locked {
         let start = target as usize;
-        pager.pages(&(start..start + wanted * PAGE)).map(|moved| pager.lock_world().lock(moved, true));
+        pager.pages(&(start..start + wanted * PAGE)).map(|moved| pager.lock_managed().lock(moved, true));
         kernel!(SYS_mlock, target, wanted * PAGE);
     }
     gone.map_or_else(fail, |()| target)
@@ -312,18 +312,18 @@ pub unsafe extern "C" fn mremap(old: *mut c_void, old_len: size_t, new_len: size
 /// Let the kernel move foreign memory. If its old addresses are in the reserved range, reserve them
 /// again.
 fn move_foreign(pager: &swaplab_pager::Pager, range: PageRange, [old, old_len, new_len, flags, new]: [usize; 5]) -> *mut c_void {
-    let mut world = pager.lock_world();
+    let mut managed = pager.lock_managed();
     let moved = kernel!(SYS_mremap, old, old_len, new_len, flags, new) as *mut c_void;
     if moved == libc::MAP_FAILED {
         return moved;
     }
     if flags as c_int & libc::MREMAP_FIXED != 0 {
         if let Some((_, target)) = pages(moved, new_len) {
-            world.make_foreign(target);
+            managed.make_foreign(target);
         }
     }
     if moved as usize != old && flags as c_int & libc::MREMAP_DONTUNMAP == 0 {
-        world.reserve_again(range);
+        managed.reserve_again(range);
     }
     moved
 }

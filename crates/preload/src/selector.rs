@@ -55,10 +55,10 @@ pub fn pause() {
 /// Resume dispatch for this thread. The memory functions call this, for threads that were paused to
 /// clone.
 ///
-/// Never call this while the world is locked. This library finds a thread-local variable through a
-/// table that the C library allocates for each new thread with the program's malloc, so the table
-/// is managed memory. If it is out, its access waits for the pager thread, and that thread would
-/// wait for the lock.
+/// Never call this while managed memory is locked. This library finds a thread-local variable
+/// through a table that the C library allocates for each new thread with the program's malloc, so
+/// the table is managed memory. If it is out, its access waits for the pager thread, and that
+/// thread would wait for the lock.
 #[inline]
 pub fn resume() {
     if is_on() {

@@ -142,7 +142,7 @@ pub fn run_before_a_thread() {
 
 /// Start the pager thread, if it does not run yet.
 pub fn run(pager: &Pager) {
-    if !pager.lock_world().can_start_thread() {
+    if !pager.lock_managed().can_start_thread() {
         return;
     }
     // Do not wait for a start in progress: it may be this thread's own, as the C library calls the

@@ -1,7 +1,7 @@
 //! `mmap`, `munmap`, `mremap`, `mprotect`, `madvise` and `mlock` of managed memory.
 
 use super::bit::*;
-use super::{Gate, Mode, World, LARGE};
+use super::{Gate, ManagedMemory, Mode, LARGE};
 use crate::kernel::memory::{self, Bytes, Prot};
 use crate::kernel::PAGE;
 use crate::record::EventKind;
@@ -9,7 +9,7 @@ use crate::spans::{addresses, Attributes, PageRange, Span};
 use crate::CHUNK;
 use rustix::io::{Errno, Result};
 
-impl World {
+impl ManagedMemory {
     /// Map `len` bytes of zeroed memory in the reserved range; returns the address. NOMEM: no room,
     /// or the store and DRAM are full.
     pub fn take(&mut self, len: usize, prot: Prot) -> Result<usize> {
@@ -254,7 +254,7 @@ impl World {
 
     /// Prepare `mlockall` or `munlockall`: exclude all memory from eviction, or include it again.
     /// Memory that the kernel locks when it is mapped cannot be evicted, so existing memory is
-    /// excluded also for `MCL_FUTURE` alone. Returns what [`unlock_all`](World::unlock_all) takes
+    /// excluded also for `MCL_FUTURE` alone. Returns what [`unlock_all`](Self::unlock_all) takes
     /// back if the call fails.
     pub fn lock_all(&mut self, locked: bool) -> (Vec<PageRange>, bool) {
         let changed = self.lock(0..self.spans.end(), locked);

@@ -8,7 +8,7 @@
 //! fork.
 
 use super::bit::*;
-use super::{Backing, Forks, Gate, Mode, World};
+use super::{Backing, Forks, Gate, ManagedMemory, Mode};
 use crate::kernel::{own, PAGE};
 use crate::managed_list::ManagedList;
 use crate::runs::RunMap;
@@ -16,9 +16,9 @@ use crate::spans::{Attributes, PageRange, Span};
 use crate::stats::Stats;
 use crate::{CHUNK, PAGES};
 
-impl World {
-    /// Note that this is the copy of the world in a forked child. `stats`: counters that nobody
-    /// reads. `allowance`: as for [`new`](World::new), unless the parent could not be paged.
+impl ManagedMemory {
+    /// Note that this is the copy of a forked child. `stats`: counters that nobody reads.
+    /// `allowance`: as for [`new`](Self::new), unless the parent could not be paged.
     pub fn become_child(&mut self, stats: &'static Stats, allowance: usize) {
         self.mode = Mode::Child;
         self.forks.evictions_paused = false;
@@ -74,37 +74,37 @@ mod tests {
     fn a_child_keeps_what_is_mapped_from_its_parent_s_file_and_nothing_else() {
         static PARENT: Stats = Stats::new();
         static CHILD: Stats = Stats::new();
-        let mut world = World::new(5 * CHUNK, CHUNK, &PARENT).unwrap();
-        let start = world.spans.reserved().start;
+        let mut managed = ManagedMemory::new(5 * CHUNK, CHUNK, &PARENT).unwrap();
+        let start = managed.spans.reserved().start;
         let chunk = |at: usize| start + at * CHUNK..start + (at + 1) * CHUNK;
         let plain = Attributes { prot: READ_WRITE, ..Attributes::default() };
-        world.spans.set(start..start + 5 * CHUNK, Span::Managed(plain));
-        world.spans.set(chunk(1), Span::Managed(Attributes { locked: true, ..plain }));
-        world.spans.set(chunk(2), Span::Managed(Attributes { unshared: true, ..plain }));
+        managed.spans.set(start..start + 5 * CHUNK, Span::Managed(plain));
+        managed.spans.set(chunk(1), Span::Managed(Attributes { locked: true, ..plain }));
+        managed.spans.set(chunk(2), Span::Managed(Attributes { unshared: true, ..plain }));
         for (page, state) in
             [(0, KNOWN | REMEMBERED), (1, PAGED | SLOT | OUT | SEEN), (2 * CHUNK, PAGED | SLOT), (3 * CHUNK + 7, PAGED | KNOWN)]
         {
-            world.state[start + page] = state;
+            managed.state[start + page] = state;
         }
 
-        world.become_child(&CHILD, 2 * CHUNK);
-        assert_eq!([1, 2].map(|at| world.spans.at(chunk(at).start)), [Span::Managed(plain), Span::Foreign]);
-        assert!(world.mode == Mode::Child && world.needs_pager_thread());
+        managed.become_child(&CHILD, 2 * CHUNK);
+        assert_eq!([1, 2].map(|at| managed.spans.at(chunk(at).start)), [Span::Managed(plain), Span::Foreign]);
+        assert!(managed.mode == Mode::Child && managed.needs_pager_thread());
 
-        world.begin_anew(&CHILD);
-        let states = [0, 1, 2 * CHUNK, 3 * CHUNK + 7].map(|page| world.state[start + page]);
+        managed.begin_anew(&CHILD);
+        let states = [0, 1, 2 * CHUNK, 3 * CHUNK + 7].map(|page| managed.state[start + page]);
         assert_eq!(states, [0, PAGED | FROZEN | SLOT, 0, PAGED | FROZEN]);
-        assert_eq!(world.inherited.iter().map(|chunk| chunk - start / CHUNK).collect::<Vec<_>>(), [0, 3]);
-        assert!(world.mode == Mode::Paging && world.can_start_thread() && std::ptr::eq(world.stats, &CHILD));
+        assert_eq!(managed.inherited.iter().map(|chunk| chunk - start / CHUNK).collect::<Vec<_>>(), [0, 3]);
+        assert!(managed.mode == Mode::Paging && managed.can_start_thread() && std::ptr::eq(managed.stats, &CHILD));
     }
 
     #[test]
     fn the_child_of_a_process_that_could_not_be_paged_is_not_paged() {
         static STATS: Stats = Stats::new();
         for (own, allowance, can) in [(8, 9, true), (8, usize::MAX, false), (usize::MAX, 9, false)] {
-            let mut world = World::new(CHUNK, own, &STATS).unwrap();
-            world.become_child(&STATS, allowance);
-            assert_eq!(world.can_start_thread(), can);
+            let mut managed = ManagedMemory::new(CHUNK, own, &STATS).unwrap();
+            managed.become_child(&STATS, allowance);
+            assert_eq!(managed.can_start_thread(), can);
         }
     }
 }

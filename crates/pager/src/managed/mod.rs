@@ -127,8 +127,8 @@ pub struct Forks {
     pub untethered: bool,
 }
 
-/// The managed memory of a process, see the module. It is no world of experiments.
-pub struct World {
+/// The managed memory of a process, see the module.
+pub struct ManagedMemory {
     pub spans: Spans,
     pub state: Sparse<u8>,
     /// See `gate.rs`.
@@ -157,10 +157,10 @@ pub struct World {
     pub record: Option<Record>,
 }
 
-impl World {
+impl ManagedMemory {
     /// Reserve `reserved` pages for mappings without an address. `allowance`: fillable pages at
     /// which the pager thread has to start.
-    pub fn new(reserved: usize, allowance: usize, stats: &'static Stats) -> std::result::Result<World, Missing> {
+    pub fn new(reserved: usize, allowance: usize, stats: &'static Stats) -> std::result::Result<ManagedMemory, Missing> {
         let no_room = |e: Errno| Missing::new("address space", format!("{e}; raise the limit on virtual memory (ulimit -v)"));
         let base = memory::reserve((reserved + LARGE) * PAGE).map_err(no_room)?.next_multiple_of(LARGE * PAGE);
         memory::no_huge_pages(base..base + reserved * PAGE);
@@ -170,7 +170,7 @@ impl World {
         let state = unsafe { Sparse::new(PAGES) }.map_err(no_room)?;
         let mode = Mode::Paging;
         let managed_list = ManagedList::new(PAGES, stats.managed_list());
-        Ok(World {
+        Ok(ManagedMemory {
             spans: Spans::new(PAGES, base / PAGE..base / PAGE + reserved, managed_list),
             state,
             gates: RunMap::new(PAGES, Gate::Unseen),
@@ -226,7 +226,7 @@ impl World {
     }
 
     /// The managed pieces of `range`, each with its protection.
-    pub fn managed(&self, range: PageRange) -> Vec<(PageRange, Prot)> {
+    pub fn managed_pieces(&self, range: PageRange) -> Vec<(PageRange, Prot)> {
         self.spans.pieces(range).filter(|(_, span)| span.is_managed()).map(|(piece, span)| (piece, span.prot())).collect()
     }
 
