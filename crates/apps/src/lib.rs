@@ -2,9 +2,7 @@
 //! killed when memory is low, and which apps' pages may be swapped out. This crate does not depend
 //! on page frames or devices.
 
-pub mod a2s;
-pub mod acclaim;
-pub mod ariadne;
+pub mod app_policy;
 pub mod compaction;
 mod history;
 pub mod killer;

@@ -1,7 +1,7 @@
 //! Compares the gate and its averages with the independent model in Python, on cases that the model
 //! generated (`tests/python/test_a2s_model.py` fails if the file differs from the model's output).
 
-use swaplab_apps::a2s::{AppPolicy, Ess, Gate, Lvsp};
+use swaplab_apps::app_policy::{AppPolicy, Ess, Gate, Lvsp};
 use swaplab_apps::{History, Owner};
 
 #[test]

@@ -7,7 +7,7 @@ use crate::machine::{KernelSettings, Machine};
 use crate::run::VmRun;
 use crate::settings::Background;
 use crate::workload::{Apps, Launches, Order, Use, Workload};
-use swaplab_apps::a2s::APP_POLICIES;
+use swaplab_apps::app_policy::APP_POLICIES;
 use swaplab_apps::KILLERS;
 use swaplab_policy::{FileKey, BOUNDS, POLICIES};
 use swaplab_swap::{SchemeSpec, SCHEMES};

@@ -7,7 +7,7 @@ use crate::experiment::Experiment;
 use crate::machine::Devices;
 use crate::run::{VmLimit, GUEST_UNIT, LEAST_GUEST};
 use crate::workload::{Apps, Launches, Use, Workload};
-use swaplab_apps::a2s::APP_POLICIES;
+use swaplab_apps::app_policy::APP_POLICIES;
 use swaplab_apps::{Killer, KILLERS};
 use swaplab_policy::{Info, Signal, POLICIES};
 use swaplab_swap::{SchemeSpec, SCHEMES};
@@ -277,7 +277,7 @@ fn launches_on_a_kernel(world: World, experiment: &Experiment, design: &Design) 
         format!("policy {} cannot be put into a kernel that runs; expected system, the kernel's own", design.policy())
     })?;
     let app_policy = design.app_policy();
-    let by_groups = |entry: &swaplab_vocab::Entry<swaplab_apps::a2s::Info>| entry.info.worlds.contains(&World::Kernel);
+    let by_groups = |entry: &swaplab_vocab::Entry<swaplab_apps::app_policy::Info>| entry.info.worlds.contains(&World::Kernel);
     require(APP_POLICIES.iter().any(|entry| entry.key == app_policy.key && by_groups(entry)), || {
         let known: Vec<&str> = APP_POLICIES.iter().filter(|entry| by_groups(entry)).map(|entry| entry.key).collect();
         format!("app policy {app_policy} cannot be steered by control groups; expected one of: {}", known.join(" "))

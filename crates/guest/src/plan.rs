@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 use swaplab_app::Feature;
-use swaplab_apps::a2s::{Gate, APP_POLICIES};
+use swaplab_apps::app_policy::{Gate, APP_POLICIES};
 use swaplab_apps::compaction::{Compact, Throttles};
 use swaplab_apps::{Killer, Limits, KILLERS};
 use swaplab_vocab::{Result, Spec};

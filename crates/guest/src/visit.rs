@@ -19,7 +19,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use swaplab_app::Feature;
-use swaplab_apps::a2s::Gate;
+use swaplab_apps::app_policy::Gate;
 use swaplab_apps::{Owner, Start};
 use swaplab_vocab::{AppId, BadInput, Result};
 

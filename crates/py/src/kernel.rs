@@ -6,7 +6,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use swaplab_apps::a2s::{Gate, APP_POLICIES};
+use swaplab_apps::app_policy::{Gate, APP_POLICIES};
 use swaplab_apps::{History, Killer, Owner, Pressure, KILLERS};
 use swaplab_experiment::Span;
 use swaplab_swap::{Reservation, SchemeSpec};

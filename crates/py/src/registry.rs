@@ -43,7 +43,7 @@ const KINDS: [&str; 13] = [
 fn registry(kind: &str) -> PyResult<String> {
     match kind {
         "admissions" => json(&swaplab_swap::admission::ADMISSIONS),
-        "app-policies" => json(&swaplab_apps::a2s::APP_POLICIES),
+        "app-policies" => json(&swaplab_apps::app_policy::APP_POLICIES),
         "apps" => {
             let row = |known: apps::kinds::AppListRow| Row { key: known.key, what: known.what, source: known.source };
             json(&apps::kinds::known().into_iter().map(row).collect::<Vec<_>>())

@@ -9,7 +9,7 @@ use super::record::Record;
 use crate::ledger::Charge;
 use crate::phone::user::apps::Apps;
 use std::ops::AddAssign;
-use swaplab_apps::a2s::Gate;
+use swaplab_apps::app_policy::Gate;
 use swaplab_policy::{bits, Backing};
 use swaplab_swap::{zsmalloc, Stored};
 use swaplab_vocab::PageId;

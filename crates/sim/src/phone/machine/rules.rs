@@ -2,7 +2,7 @@
 
 use super::writes::FileWrites;
 use crate::phone::spec::{PageWork, Proactive};
-use swaplab_apps::a2s::Gate;
+use swaplab_apps::app_policy::Gate;
 
 /// Settings that decide which pages are evicted, what scanning costs and when frames become free.
 pub struct Rules {

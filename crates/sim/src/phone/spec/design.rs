@@ -2,7 +2,7 @@
 
 use super::phone::{Phone, Proactive};
 use crate::replay::SwapSpec;
-use swaplab_apps::a2s::{Gate, APP_POLICIES};
+use swaplab_apps::app_policy::{Gate, APP_POLICIES};
 use swaplab_apps::{Killer, KILLERS};
 use swaplab_experiment::{worlds, Experiment, Machine, Prepage};
 use swaplab_policy::PolicySpec;

@@ -13,7 +13,7 @@
 //! Weakness: if most pages are hot, reclaim scans many of them without effect.
 
 /// A batch that has released this many pages for each page that it needs may evict hot pages, too.
-pub const PATIENCE: usize = crate::acclaim::PATIENCE;
+pub const PATIENCE: usize = super::acclaim::PATIENCE;
 
 /// Whether a released page stays in memory. So far `asked` pages were released for a batch that
 /// needs `wanted` pages.
