@@ -85,14 +85,14 @@ impl Shared {
 }
 
 /// A finished recording.
-pub struct Outcome {
+pub struct Recorded {
     pub meta: Meta,
     /// Why the trace ends before the program did, if so.
     pub cut: Option<&'static str>,
 }
 
 /// Record the events that a plugin writes to `ring` until the program or the recording ends.
-pub fn record_ring(ring: &Ring, request: Request, shared: &Shared) -> Result<Outcome> {
+pub fn record_ring(ring: &Ring, request: Request, shared: &Shared) -> Result<Recorded> {
     let mut file = TraceFile::create(request, shared)?;
     let mut words = Vec::new();
     loop {
@@ -120,7 +120,7 @@ pub fn record_ring(ring: &Ring, request: Request, shared: &Shared) -> Result<Out
 }
 
 /// Record the output of lackey for process `pid`.
-pub fn record_lackey(text: impl Read, pid: u32, request: Request, shared: &Shared) -> Result<Outcome> {
+pub fn record_lackey(text: impl Read, pid: u32, request: Request, shared: &Shared) -> Result<Recorded> {
     let limits = request.limits;
     let mut recorder = Recorder::new(TraceFile::create(request, shared)?, Process::other(pid), limits);
     let mut lackey = Lackey::default();
@@ -234,7 +234,7 @@ impl<'a> TraceFile<'a> {
         stat.f_bavail * stat.f_frsize < RESERVE + TABLE_ENTRY * self.builder.footprint() as u64
     }
 
-    fn finish(mut self) -> Result<Outcome> {
+    fn finish(mut self) -> Result<Recorded> {
         if let Some(error) = self.error {
             return Err(error);
         }
@@ -267,7 +267,7 @@ impl<'a> TraceFile<'a> {
         if let Some(cut) = cut {
             meta.provenance.insert("truncated_because".into(), cut.into());
         }
-        Ok(Outcome { meta: self.builder.finish()?, cut })
+        Ok(Recorded { meta: self.builder.finish()?, cut })
     }
 }
 

@@ -21,6 +21,6 @@ mod stream;
 mod syscall;
 
 pub use cache::CacheSizes;
-pub use front::{record_lackey, record_ring, Label, Outcome, Request, Shared};
+pub use front::{record_lackey, record_ring, Label, Recorded, Request, Shared};
 pub use recorder::Limits;
 pub use ring::Ring;

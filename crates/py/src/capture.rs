@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::path::PathBuf;
-use swaplab_capture::{CacheSizes, Label, Limits, Outcome, Request, Ring, Shared};
+use swaplab_capture::{CacheSizes, Label, Limits, Recorded, Request, Ring, Shared};
 use swaplab_vocab::{BadInput, Result};
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -95,7 +95,7 @@ impl Capture {
         &self,
         py: Python<'_>,
         plan: &str,
-        how: impl FnOnce(Request) -> Result<Outcome> + Send,
+        how: impl FnOnce(Request) -> Result<Recorded> + Send,
     ) -> PyResult<(String, Option<&'static str>)> {
         let plan: Plan = trace::parsed(plan).map_err(bad)?;
         let outcome = py.detach(|| how(plan.request()?)).map_err(bad)?;

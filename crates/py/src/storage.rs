@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use swaplab_policy::PolicySpec;
-use swaplab_sim::nvm_cache::{simulate, Fill, Outcome, PointSpec};
+use swaplab_sim::nvm_cache::{simulate, CacheResult, Fill, PointSpec};
 use swaplab_swap::admission::AdmissionSpec;
 use swaplab_trace::analyze::{analyze, Analysis};
 use swaplab_trace::launches::{self, Reuse};
@@ -64,7 +64,7 @@ struct Request {
 struct NvmCache {
     trace: TraceInfo,
     storage_accesses_without_nvm: u64,
-    points: Vec<Outcome>,
+    points: Vec<CacheResult>,
 }
 
 impl Request {

@@ -55,8 +55,9 @@ pub struct Counts {
     pub bypassed: u64,
 }
 
+/// The result of one point.
 #[derive(Clone, Debug, Serialize)]
-pub struct Outcome {
+pub struct CacheResult {
     pub size_bytes: u64,
     pub replacement: String,
     pub admission: String,
@@ -116,7 +117,7 @@ impl Point {
 
 /// Simulate every point in one pass. `progress` is called with the number of blocks done and of all
 /// blocks.
-pub fn simulate(trace: &Trace, specs: &[PointSpec], jobs: usize, progress: Progress) -> Result<Vec<Outcome>> {
+pub fn simulate(trace: &Trace, specs: &[PointSpec], jobs: usize, progress: Progress) -> Result<Vec<CacheResult>> {
     trace.require_references()?;
     let table = trace.page_table()?;
     let swap_app = trace.meta.apps.iter().position(|a| a.name == SWAP);
@@ -145,7 +146,7 @@ pub fn simulate(trace: &Trace, specs: &[PointSpec], jobs: usize, progress: Progr
         pool.install(|| points.par_iter_mut().for_each(step));
         Ok(())
     })?;
-    let outcome = |p: Point| Outcome {
+    let outcome = |p: Point| CacheResult {
         size_bytes: p.size_bytes,
         replacement: p.spec.replacement.text,
         admission: p.spec.admission.text,

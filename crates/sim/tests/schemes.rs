@@ -4,7 +4,7 @@ use std::sync::Arc;
 use swaplab_experiment::{Devices, FirstTouch, Mapping};
 use swaplab_policy::{Costs, PolicySpec};
 use swaplab_sim::ledger::Prices;
-use swaplab_sim::replay::{replay, Delivery, Options, Outcome, PointSpec, Subject, SwapSpec};
+use swaplab_sim::replay::{replay, Delivery, Options, PointResult, PointSpec, Subject, SwapSpec};
 use swaplab_swap::SchemeSpec;
 use swaplab_trace::import::{open, OpenTrace};
 use swaplab_vocab::Memory;
@@ -23,7 +23,7 @@ fn trace(seed: u64, pages: u64, lines: usize, line: impl Fn(usize, u64) -> Strin
     (folder, trace)
 }
 
-fn run(trace: &OpenTrace, schemes: &[&str], frames: u64, first_touch: FirstTouch) -> Result<Vec<Outcome>, String> {
+fn run(trace: &OpenTrace, schemes: &[&str], frames: u64, first_touch: FirstTouch) -> Result<Vec<PointResult>, String> {
     let prices = Arc::new(Prices::new(&Devices::default()).unwrap());
     let swap = |text: &&str| SwapSpec { scheme: SchemeSpec::parse(text).unwrap(), prices: prices.clone(), seconds: None };
     let schemes: Vec<Option<SwapSpec>> = if schemes.is_empty() { vec![None] } else { schemes.iter().map(|s| Some(swap(s))).collect() };
@@ -41,12 +41,12 @@ fn run(trace: &OpenTrace, schemes: &[&str], frames: u64, first_touch: FirstTouch
     replay(trace, &points, &options, &mut |_, _| true).map_err(|e| e.to_string())
 }
 
-fn run_two(trace: &OpenTrace, schemes: [&str; 2], frames: u64) -> [Outcome; 2] {
+fn run_two(trace: &OpenTrace, schemes: [&str; 2], frames: u64) -> [PointResult; 2] {
     let outcomes = run(trace, &schemes, frames, FirstTouch::ZeroFill).unwrap();
     outcomes.try_into().unwrap_or_else(|_| panic!("two schemes, two points"))
 }
 
-fn figure_of(outcome: &Outcome, figure: &str) -> u64 {
+fn figure_of(outcome: &PointResult, figure: &str) -> u64 {
     let figures = outcome.swap.as_ref().unwrap().paging().figures();
     figures.into_iter().find(|(name, _)| *name == figure).unwrap().1 as u64
 }

@@ -16,7 +16,7 @@ mod tests;
 mod user;
 
 use rayon::prelude::*;
-use result::{row, Outcome, Tables};
+use result::{row, FinishedRun, Tables};
 use spec::Spec;
 use std::path::Path;
 use swaplab_experiment::document::WorldResult;
@@ -45,7 +45,7 @@ pub fn rows(experiment: &Experiment, jobs: usize, progress: Progress, folder: Op
         }
         let run_seed = |(seed, sequence): (&u64, &spec::Sequence)| {
             let (machine, counted_from_ns) = run::run(&spec, design, sequence, *seed)?;
-            Ok(Outcome::new(machine, counted_from_ns, *seed))
+            Ok(FinishedRun::new(machine, counted_from_ns, *seed))
         };
         let runs = pool.install(|| seeds.par_iter().zip(&spec.sequences.each).map(run_seed).collect::<Result<Vec<_>>>())?;
         tables.as_mut().map_or(Ok(()), |tables| tables.write(name, &runs, &apps))?;

@@ -17,7 +17,7 @@ pub use engine::{Counts, Times};
 pub use plan::FindPolicy;
 pub(crate) use resolve::{Resolved, Resolver};
 pub use rows::rows;
-pub use run::{replay, Options, Outcome, PointSpec, Subject};
+pub use run::{replay, Options, PointResult, PointSpec, Subject};
 pub use signal::Delivery;
 pub use stack::{lru_curve, LruCurve};
 pub use swap::{Moves, SwapSide, SwapSpec};

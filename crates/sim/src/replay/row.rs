@@ -1,7 +1,7 @@
 //! Makes a row of the document from the outcome of a point.
 
 use super::plan::Plan;
-use super::run::{Outcome, PointSpec};
+use super::run::{PointResult, PointSpec};
 use super::swap::SwapSide;
 use std::collections::BTreeMap;
 use swaplab_experiment::document::{Energy, Kind, MediumUse, Memory, Paging, ReplayDetail, Row, Time};
@@ -13,7 +13,7 @@ fn count(number: u64) -> Option<f64> {
 }
 
 /// Make the row of `plan` with the seed of `spec`.
-pub fn row(plan: &Plan, trace: &Trace, spec: &PointSpec, outcome: Outcome) -> Row {
+pub fn row(plan: &Plan, trace: &Trace, spec: &PointSpec, outcome: PointResult) -> Row {
     let (design, page, swap) = (plan.design, trace.page_size, outcome.swap.as_deref());
     let media = swap.map(SwapSide::media).unwrap_or_default();
     let valid_from = trace.meta.filter.valid_from_frames();
@@ -66,7 +66,7 @@ fn memory(swap: Option<&SwapSide>, frames: u64, page: u64) -> Memory {
 }
 
 /// Page traffic. Without a scheme, each swap read or write moves one page.
-fn paging(outcome: &Outcome, page: u64) -> Paging {
+fn paging(outcome: &PointResult, page: u64) -> Paging {
     let counts = &outcome.counts;
     let without_scheme = || Paging {
         swap_in_bytes: count(counts.swap_reads * page),
@@ -88,7 +88,7 @@ fn paging(outcome: &Outcome, page: u64) -> Paging {
     }
 }
 
-fn time(plan: &Plan, outcome: &Outcome) -> Time {
+fn time(plan: &Plan, outcome: &PointResult) -> Time {
     let times = &outcome.times;
     Time {
         io_ns: count(times.io_time_ns),

@@ -3,7 +3,7 @@
 //! trace.
 
 use super::plan::{FindPolicy, Plan};
-use super::run::{replay, Options, Outcome};
+use super::run::{replay, Options, PointResult};
 use super::{mean, row};
 use std::path::Path;
 use swaplab_experiment::document::WorldResult;
@@ -36,7 +36,7 @@ pub fn rows(experiments: &[Experiment], find_policy: FindPolicy, jobs: usize, pr
         let mut outcomes = outcomes.into_iter();
         for (at, specs) in pass.plans.iter().zip(&specs) {
             let plan = &plans[*at];
-            let of_seeds: Vec<Outcome> = outcomes.by_ref().take(specs.len()).collect();
+            let of_seeds: Vec<PointResult> = outcomes.by_ref().take(specs.len()).collect();
             plan.warning(&trace, &mut result.warnings);
             let of_seeds = specs.iter().zip(of_seeds).map(|(spec, outcome)| row::row(plan, &trace, spec, outcome));
             rows[*at] = Some(mean::over_seeds(of_seeds.collect()));

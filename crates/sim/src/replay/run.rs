@@ -55,7 +55,7 @@ pub struct PointSpec {
 }
 
 /// The result of one point.
-pub struct Outcome {
+pub struct PointResult {
     pub frames: u64,
     pub counts: Counts,
     pub times: Times,
@@ -88,7 +88,7 @@ const SAMPLES: usize = 64;
 
 /// Replay `trace` at every point. `progress` is called with the number of blocks done and of all
 /// blocks.
-pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: Progress) -> Result<Vec<Outcome>> {
+pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: Progress) -> Result<Vec<PointResult>> {
     trace.require_references()?;
     let table = trace.page_table()?;
     for spec in specs {
@@ -149,7 +149,7 @@ pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: P
 }
 
 /// The results of all points whose subject is a bound, in their order.
-fn bounds(trace: &Trace, specs: &[PointSpec], options: &Options, progress: Progress) -> Result<Vec<Outcome>> {
+fn bounds(trace: &Trace, specs: &[PointSpec], options: &Options, progress: Progress) -> Result<Vec<PointResult>> {
     let mut outcomes = Vec::new();
     for bound in BOUNDS.iter().map(|entry| entry.info) {
         let least = match bound {
@@ -160,7 +160,7 @@ fn bounds(trace: &Trace, specs: &[PointSpec], options: &Options, progress: Progr
         let places = points.clone().map(|(_, spec)| place(spec)).collect::<Result<Vec<_>>>()?;
         let counts = least(trace, options.mapping, &places, progress)?;
         for (((at, _), place), counts) in points.zip(&places).zip(counts) {
-            outcomes.push((at, Outcome::new(trace, place.frames, counts, counts.times(&place.costs))));
+            outcomes.push((at, PointResult::new(trace, place.frames, counts, counts.times(&place.costs))));
         }
     }
     outcomes.sort_by_key(|(at, _)| *at);
@@ -222,27 +222,27 @@ impl Point {
         }
     }
 
-    fn outcome(self, trace: &Trace) -> Outcome {
+    fn outcome(self, trace: &Trace) -> PointResult {
         let (policy, counts) = (self.policy.as_dyn(), self.engine.counts());
         let mut times = counts.times(&self.costs);
         if let Some(swap) = &self.engine.swap {
             // The times of the scheme's transfers are those of its own devices.
             times.set_swap(swap.busy_ns());
         }
-        Outcome {
+        PointResult {
             scanned: Some(policy.scanned()),
             gauges: policy.gauges().into_iter().map(|(name, _)| name).collect(),
             series: self.series,
             swap: self.engine.swap,
-            ..Outcome::new(trace, self.frames, counts, times)
+            ..PointResult::new(trace, self.frames, counts, times)
         }
     }
 }
 
-impl Outcome {
+impl PointResult {
     /// The result of a point without a scheme's or a policy's own figures.
-    fn new(trace: &Trace, frames: u64, counts: Counts, times: Times) -> Outcome {
+    fn new(trace: &Trace, frames: u64, counts: Counts, times: Times) -> PointResult {
         let filter_limited = frames < trace.meta.filter.valid_from_frames();
-        Outcome { frames, counts, times, swap: None, filter_limited, scanned: None, gauges: Vec::new(), series: Vec::new() }
+        PointResult { frames, counts, times, swap: None, filter_limited, scanned: None, gauges: Vec::new(), series: Vec::new() }
     }
 }

@@ -9,8 +9,8 @@
 
 use super::clock::Elapsed;
 use super::eviction::Eviction;
+use super::frames::free;
 use super::kswapd::Kswapd;
-use super::reclaim;
 use super::record::Stalls;
 use super::turns::{Task, Turns, TICK_NS};
 use swaplab_policy::{FreePages, Reclaimer};
@@ -91,7 +91,7 @@ impl Background<'_> {
         while self.kswapd.is_awake() {
             if self.kswapd.is_due() {
                 self.eviction.frames.in_use.in_batch = 0;
-                reclaim::follow_lists(self.eviction.frames, self.eviction.swap, true);
+                free::follow_lists(self.eviction.frames, self.eviction.swap, true);
                 let now_ns = from_ns + (ns - left);
                 if self.kswapd.turns.is_some() {
                     self.kswapd.free_when_due.note(now_ns, self.eviction.free());

@@ -8,12 +8,12 @@
 
 use super::clock::StallClock;
 use super::entries::SwapEntries;
-use super::frames::Frames;
+use super::frames::{free, Frames};
 use super::hotness::Hotness;
-use super::reclaim::{self, Evicted, Keeper, Outcome};
 use super::record::{Counts, Record, Stalls};
 use super::rules::Rules;
 use super::senders::{Held, Outgoing, Sender};
+use super::victim::{self, Evicted, Evictions, Keeper};
 use crate::ledger::{Charge, Prices};
 use crate::phone::spec::PageWork;
 use crate::phone::user::apps::Apps;
@@ -44,7 +44,7 @@ pub struct Eviction<'a> {
 impl Eviction<'_> {
     /// Number of free frames.
     pub fn free(&self) -> usize {
-        reclaim::free(self.frames, self.swap)
+        free::count(self.frames, self.swap)
     }
 
     /// Evict the pages that the policy has released. No task waits for their writes.
@@ -57,9 +57,9 @@ impl Eviction<'_> {
     /// Evict the pages that the policy released in call number `attempt` of a batch, or put them
     /// back. The costs of their transfers are added to `busy`; their senders, and the pages whose
     /// frames wait for a write to storage, are added to `outgoing`.
-    fn evict_or_put_back(&mut self, busy: &mut Charge, attempt: usize) -> Outcome {
+    fn evict_or_put_back(&mut self, busy: &mut Charge, attempt: usize) -> Evictions {
         let before = busy.cpu;
-        let mut outcome = Outcome::default();
+        let mut outcome = Evictions::default();
         while let Some(page) = self.frames.pages.take_released() {
             outcome.any = true;
             if self.clock.write_back.is_written(page) {
@@ -74,7 +74,7 @@ impl Eviction<'_> {
     }
 
     /// Evict a released page, or put it back.
-    fn evict(&mut self, page: PageId, attempt: usize, busy: &mut Charge, outcome: &mut Outcome) {
+    fn evict(&mut self, page: PageId, attempt: usize, busy: &mut Charge, outcome: &mut Evictions) {
         let keeper = Keeper { gate: &self.rules.gate, apps: self.apps, hotness: self.hotness, now_ns: self.now_ns };
         let (frames, swap) = (&mut *self.frames, &mut *self.swap);
         frames.count(page, false);
@@ -83,7 +83,7 @@ impl Eviction<'_> {
             let counts = &mut frames.folios.counts;
             *(if adjacent { &mut counts.swapped_out } else { &mut counts.swap_out_fallbacks }) += 1;
         }
-        let evicted = reclaim::try_evict(page, frames, swap, self.record, &keeper, attempt, busy);
+        let evicted = victim::try_evict(page, frames, swap, self.record, &keeper, attempt, busy);
         if evicted == Evicted::No {
             return frames.put_back(page);
         }
@@ -132,8 +132,8 @@ impl Eviction<'_> {
         let (scanned_before, refilled_before) = (policy.scanned(), policy.refilled());
         // A policy with passes ends a direct reclaim itself, at the end of a pass.
         let ends_itself = direct && policy.passes().is_some();
-        let (mut busy, mut all, mut rejected) = (Charge::default(), Outcome::default(), false);
-        for attempt in 0..batch * if direct { reclaim::DIRECT_ATTEMPTS } else { reclaim::ATTEMPTS } {
+        let (mut busy, mut all, mut rejected) = (Charge::default(), Evictions::default(), false);
+        for attempt in 0..batch * if direct { victim::DIRECT_ATTEMPTS } else { victim::ATTEMPTS } {
             if all.taken_back >= batch || !ends_itself && all.frames + all.taken_back >= batch {
                 break;
             }

@@ -1,6 +1,7 @@
 //! The page frames and their use: reclaimable pages of processes and files, graphics memory, and
 //! the kernel.
 
+pub mod free;
 pub mod page_lists;
 
 use super::folios::Folios;

@@ -9,11 +9,11 @@
 
 use super::clock::StallClock;
 use super::entries::SwapEntries;
-use super::frames::Frames;
+use super::frames::{free, Frames};
 use super::killer::{DyingApp, KillerTask};
 use super::kswapd::Kswapd;
 use super::record::{Counts, Reason, Record, Stalls};
-use super::{exit, pressure, reclaim};
+use super::{exit, pressure};
 use crate::phone::user::apps::Apps;
 use swaplab_vocab::{AppId, PageId};
 
@@ -45,7 +45,7 @@ impl Deaths<'_> {
         }
         let direct_reclaim_ms = self.killer.direct_reclaim_ns / 1_000_000;
         let stalls = pressure::Stalls { last_second_ms: stall_ms, full_avg10: self.killer.full_avg10(), direct_reclaim_ms };
-        let free = free_when_due.unwrap_or_else(|| reclaim::free(self.frames, self.swap));
+        let free = free_when_due.unwrap_or_else(|| free::count(self.frames, self.swap));
         let seen = pressure::now(free, self.frames, self.swap, stalls, self.counts, self.record.page_bytes);
         let least = self.killer.killer.look(self.clock.now(), &seen);
         let killed = least.is_some_and(|least| self.kill_victim(least.max(1), Reason::LowMemory));

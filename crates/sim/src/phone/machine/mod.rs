@@ -24,7 +24,6 @@ mod pressure;
 mod proactive;
 mod queue;
 mod read_ahead;
-mod reclaim;
 pub mod record;
 mod reference;
 mod rules;
@@ -32,6 +31,7 @@ mod sample;
 pub mod senders;
 pub mod stays;
 mod turns;
+mod victim;
 pub mod writes;
 
 use super::user::apps::Apps;
@@ -43,7 +43,7 @@ use entries::SwapEntries;
 use eviction::Eviction;
 use files::FileReads;
 use folios::FolioCounts;
-use frames::Frames;
+use frames::{free, Frames};
 use kill::Deaths;
 use killer::KillerTask;
 use kswapd::{CoreTime, Kswapd};
@@ -78,7 +78,7 @@ pub struct Machine {
 impl Machine {
     /// Number of free frames of the zone.
     pub fn free(&self) -> usize {
-        reclaim::free(&self.frames, &self.swap)
+        free::count(&self.frames, &self.swap)
     }
 
     fn eviction(&mut self) -> Eviction<'_> {
@@ -207,7 +207,7 @@ impl Machine {
         if self.killer.is_due(self.clock.now()) {
             self.deaths().run_killer_check(false);
         }
-        reclaim::follow_lists(&mut self.frames, &self.swap, self.kswapd.is_awake());
+        free::follow_lists(&mut self.frames, &self.swap, self.kswapd.is_awake());
         if self.free() + self.frames.in_use.writing <= self.frames.marks.low && self.kswapd.may_wake() {
             self.background().wake();
         }
@@ -229,7 +229,7 @@ impl Machine {
                 won += self.eviction().reclaim(true);
             }
             self.reap();
-            reclaim::follow_lists_after_direct(&mut self.frames, &self.swap, self.kswapd.is_awake());
+            free::follow_lists_after_direct(&mut self.frames, &self.swap, self.kswapd.is_awake());
             let writing = self.clock.write_back.is_writing();
             if won == 0 && writing {
                 self.eviction().throttle();
@@ -246,7 +246,7 @@ impl Machine {
             let killed = self.killer.is_due_in_direct_reclaim(self.clock.now()) && self.deaths().run_killer_check(false);
             let progress = killed || won > 0 || writing || self.free() > free;
             if !progress && !self.deaths().run_killer_check(true) && !self.deaths().kill_victim(1, Reason::OutOfMemory) {
-                let (in_use, total) = (reclaim::frames_in_use(&self.frames, &self.swap), self.frames.total);
+                let (in_use, total) = (free::in_use(&self.frames, &self.swap), self.frames.total);
                 self.failed = Some(format!("{in_use} of {total} frames are in use, nothing can be reclaimed and no app killed"));
             }
             self.killer.direct_reclaim_ns = 0;

@@ -1,8 +1,7 @@
 //! Samples of the machine's memory.
 
 use super::entries::SwapEntries;
-use super::frames::Frames;
-use super::reclaim::free;
+use super::frames::{free, Frames};
 use super::record::Sample;
 use crate::phone::user::apps::Apps;
 
@@ -10,7 +9,7 @@ pub fn now(frames: &Frames, swap: &SwapEntries, apps: &Apps, now_ns: u64) -> Sam
     let (in_use, graphics, usage) = (frames.in_use, frames.graphics(), swap.side.usage());
     Sample {
         at_ns: now_ns,
-        free: free(frames, swap) as u64,
+        free: free::count(frames, swap) as u64,
         app_anon: (in_use.pages - in_use.file - in_use.system_anon) as u64,
         system_anon: in_use.system_anon as u64,
         file: in_use.file as u64,

@@ -1,8 +1,8 @@
 //! Figures that only the phone has of a design: by app, distributions, lifetimes in swap, memory
 //! over time, and rates per day.
 
+use super::finished_run::FinishedRun;
 use super::launches::{sorted_ms, start_spread};
-use super::outcome::Outcome;
 use super::quantiles::{mean, quantile, quantiles};
 use super::timeline::timeline;
 use crate::phone::machine::folios::FolioCounts;
@@ -23,7 +23,7 @@ const AGES_S: [u32; 4] = [60, 1000, 2000, 4000];
 
 /// Compute the phone's figures of a design. `apps` are names by id; `independent`: launches were
 /// drawn independently by popularity.
-pub fn detail(runs: &[Outcome], apps: &[String], battery_wh: f64, independent: bool) -> PhoneDetail {
+pub fn detail(runs: &[FinishedRun], apps: &[String], battery_wh: f64, independent: bool) -> PhoneDetail {
     let lifetimes_s = lifetimes_s(runs);
     PhoneDetail {
         premise_built: independent,
@@ -45,7 +45,7 @@ pub fn detail(runs: &[Outcome], apps: &[String], battery_wh: f64, independent: b
 }
 
 /// The counts of large folios, as means over the runs.
-fn large_folios(runs: &[Outcome]) -> Option<LargeFolios> {
+fn large_folios(runs: &[FinishedRun]) -> Option<LargeFolios> {
     runs[0].folios?;
     let counted = |of: fn(&FolioCounts) -> u64| mean(runs.iter().map(|run| run.folios.as_ref().map_or(0, of) as f64));
     Some(LargeFolios {
@@ -60,7 +60,7 @@ fn large_folios(runs: &[Outcome]) -> Option<LargeFolios> {
 }
 
 /// Waits of launches in queues by sender, as means over the runs.
-fn queue_waits_ms(runs: &[Outcome]) -> BTreeMap<String, f64> {
+fn queue_waits_ms(runs: &[FinishedRun]) -> BTreeMap<String, f64> {
     let mut sums = BTreeMap::new();
     for (sender, ns) in runs.iter().flat_map(|run| &run.record.launches).flat_map(|launch| &launch.waits) {
         *sums.entry(sender.name().to_string()).or_insert(0.0) += *ns as f64 / 1e6 / runs.len() as f64;
@@ -70,7 +70,7 @@ fn queue_waits_ms(runs: &[Outcome]) -> BTreeMap<String, f64> {
 
 /// Lifetimes from each write to swap until the death of the page's owner, in ascending order;
 /// infinite if the owner stays alive.
-fn lifetimes_s(runs: &[Outcome]) -> Vec<f64> {
+fn lifetimes_s(runs: &[FinishedRun]) -> Vec<f64> {
     const ALIVE: u64 = u64::MAX;
     let mut all_ns = Vec::with_capacity(runs.iter().map(|run| run.stays.len()).sum());
     let lifetime_ns = |born_ns: u64, died_ns: Option<u64>| died_ns.map_or(ALIVE, |died| died - born_ns);
@@ -98,9 +98,9 @@ fn lifetimes(sorted: &[f64]) -> Lifetimes {
 }
 
 /// Rates per day at the launch rate of the run, as means over the runs.
-fn daily(runs: &[Outcome], battery_wh: f64) -> Daily {
-    let days = |run: &Outcome| run.seconds().max(1e-9) / DAY_S;
-    let rate = |of: &dyn Fn(&Outcome) -> Option<f64>| mean(runs.iter().map(|run| of(run).unwrap_or(0.0) / days(run)));
+fn daily(runs: &[FinishedRun], battery_wh: f64) -> Daily {
+    let days = |run: &FinishedRun| run.seconds().max(1e-9) / DAY_S;
+    let rate = |of: &dyn Fn(&FinishedRun) -> Option<f64>| mean(runs.iter().map(|run| of(run).unwrap_or(0.0) / days(run)));
     let class = |scores: Scores, adjustment: u32| {
         let least = [scores.cached, scores.previous, scores.service];
         least.iter().position(|least| adjustment >= *least).unwrap_or(CLASSES.len() - 1)
@@ -121,7 +121,7 @@ fn daily(runs: &[Outcome], battery_wh: f64) -> Daily {
 
 /// A row for each app that was launched, the most launched first, then one for system processes.
 /// Counts and traffic are means over the runs; times are of all launches.
-fn by_app(runs: &[Outcome], apps: &[String]) -> Vec<AppRow> {
+fn by_app(runs: &[FinishedRun], apps: &[String]) -> Vec<AppRow> {
     let each = |count: u64| count as f64 / runs.len() as f64;
     let launches = |app: usize| runs.iter().flat_map(|run| &run.record.launches).filter(|l| usize::from(l.app) == app).count() as u64;
     let mut order: Vec<(u64, usize)> = (0..apps.len()).map(|app| (launches(app), app)).filter(|(n, _)| *n > 0).collect();
@@ -140,8 +140,8 @@ fn by_app(runs: &[Outcome], apps: &[String]) -> Vec<AppRow> {
 }
 
 /// A row with the traffic of an app, or of system processes (`None`).
-fn with_traffic(runs: &[Outcome], app: Option<usize>) -> AppRow {
-    let of = |run: &Outcome| -> Traffic {
+fn with_traffic(runs: &[FinishedRun], app: Option<usize>) -> AppRow {
+    let of = |run: &FinishedRun| -> Traffic {
         let all = &run.record.traffic;
         // A run that launches fewer apps than another has fewer rows. Shared ranges and system
         // processes are the last ones.
@@ -160,7 +160,7 @@ fn with_traffic(runs: &[Outcome], app: Option<usize>) -> AppRow {
 }
 
 /// The swap scheme's own figures, as means over the runs.
-fn gauges(runs: &[Outcome]) -> BTreeMap<String, f64> {
+fn gauges(runs: &[FinishedRun]) -> BTreeMap<String, f64> {
     let value = |name: &String| mean(runs.iter().map(|run| run.gauges.get(name).copied().unwrap_or(0.0)));
     runs.iter().flat_map(|run| run.gauges.keys()).map(|name| (name.clone(), value(name))).collect()
 }

@@ -1,8 +1,8 @@
 //! Launches of a design's runs: counts, delays with their intervals, and classes of user
 //! experience.
 
+use super::finished_run::FinishedRun;
 use super::interval::pooled;
-use super::outcome::Outcome;
 use super::quantiles::{mean, quantile};
 use crate::phone::machine::record::{LaunchRow, Reason};
 use swaplab_apps::Start;
@@ -14,8 +14,8 @@ const BOUNDS_MS: [f64; 4] = [150.0, 1000.0, 2000.0, 5000.0];
 
 /// Compute the figures of launches. Counts are means over the runs. Delays are of all launches; if
 /// runs are users (`users`), they have intervals clustered by user.
-pub fn figures(runs: &[Outcome], users: bool) -> LaunchFigures {
-    let each = |count: &dyn Fn(&Outcome) -> u64| mean(runs.iter().map(|run| count(run) as f64));
+pub fn figures(runs: &[FinishedRun], users: bool) -> LaunchFigures {
+    let each = |count: &dyn Fn(&FinishedRun) -> u64| mean(runs.iter().map(|run| count(run) as f64));
     let kills = |reason: Reason| each(&|run| run.record.kills.iter().filter(|kill| kill.reason == reason).count() as u64);
     let of_start = |start: Start| delays(runs, |l| (l.start == start).then(|| l.ready_ns()));
     let all = delays(runs, |l| Some(l.ready_ns()));
@@ -34,12 +34,12 @@ pub fn figures(runs: &[Outcome], users: bool) -> LaunchFigures {
 }
 
 /// By run, the times in ms of the launches for which `of` gives a time in ns.
-fn delays(runs: &[Outcome], of: impl Fn(&LaunchRow) -> Option<u64>) -> Vec<Vec<f64>> {
+fn delays(runs: &[FinishedRun], of: impl Fn(&LaunchRow) -> Option<u64>) -> Vec<Vec<f64>> {
     runs.iter().map(|run| run.record.launches.iter().filter_map(&of).map(|ns| ns as f64 / 1e6).collect()).collect()
 }
 
 /// Launch times in ms of the `wanted` launches of all runs, in ascending order.
-pub fn sorted_ms(runs: &[Outcome], wanted: impl Fn(&LaunchRow) -> bool) -> Vec<f64> {
+pub fn sorted_ms(runs: &[FinishedRun], wanted: impl Fn(&LaunchRow) -> bool) -> Vec<f64> {
     let mut all = delays(runs, |l| wanted(l).then(|| l.ready_ns())).concat();
     all.sort_by(f64::total_cmp);
     all

@@ -1,9 +1,9 @@
 //! The document's row of a design's runs.
 
 use super::detail::detail;
+use super::finished_run::FinishedRun;
 use super::interval::mean_interval;
 use super::launches::figures;
-use super::outcome::Outcome;
 use super::quantiles::{mean, quantile};
 use crate::phone::spec::{Design, Phone, Spec};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +30,7 @@ const COUNTED: [&str; 10] = [
 
 /// Make the row of `design` from its `runs`, one per seed. Counts are means over them; delays and
 /// lifetimes are of all launches and swap entries.
-pub fn row(experiment: &Experiment, spec: &Spec, design: &Design, runs: &[Outcome], apps: &[String]) -> Row {
+pub fn row(experiment: &Experiment, spec: &Spec, design: &Design, runs: &[FinishedRun], apps: &[String]) -> Row {
     let users = spec.sequences.are_users;
     let launches = figures(runs, users);
     let by_seed: Vec<SeedRow> = runs.iter().map(seed_row).collect();
@@ -79,7 +79,7 @@ fn workload(experiment: &Experiment, apps: usize) -> String {
 }
 
 /// All figures of one seed by their paths in the row.
-fn seed_row(run: &Outcome) -> SeedRow {
+fn seed_row(run: &FinishedRun) -> SeedRow {
     let mut delays: Vec<f64> = run.record.launches.iter().map(|l| l.ready_ns() as f64 / 1e6).collect();
     delays.sort_by(f64::total_cmp);
     let mut figures = BTreeMap::from(
@@ -109,13 +109,13 @@ fn seed_row(run: &Outcome) -> SeedRow {
 }
 
 /// The frames of the display, as means over the runs. `None` if the machine's display has no rate.
-fn display(runs: &[Outcome], phone: &Phone) -> Option<DisplayFigures> {
-    let counted = |of: &dyn Fn(&Outcome) -> u64| mean(runs.iter().map(|run| of(run) as f64));
+fn display(runs: &[FinishedRun], phone: &Phone) -> Option<DisplayFigures> {
+    let counted = |of: &dyn Fn(&FinishedRun) -> u64| mean(runs.iter().map(|run| of(run) as f64));
     (phone.display.period_ns > 0).then(|| DisplayFigures {
         frames: counted(&|run| run.display.drawn),
         janky_frames: counted(&|run| run.display.janky),
         frozen_frames: counted(&|run| run.display.frozen),
-        janky_share: mean_of(runs.iter().map(Outcome::janky_share)),
+        janky_share: mean_of(runs.iter().map(FinishedRun::janky_share)),
     })
 }
 
@@ -144,7 +144,7 @@ fn intervals(by_seed: &[SeedRow], launches: &LaunchFigures, users: bool) -> BTre
 
 /// Energy as means over the runs. A run that did not use a device spent 0 J on it. A device of
 /// unknown energy makes the mean unknown.
-fn energy(runs: &[Outcome]) -> Energy {
+fn energy(runs: &[FinishedRun]) -> Energy {
     let keys: BTreeSet<&String> = runs.iter().flat_map(|run| run.energy.parts_j.keys()).collect();
     let part = |key: &String| mean_of(runs.iter().map(|run| run.energy.parts_j.get(key).copied().unwrap_or(Some(0.0))));
     Energy {
@@ -159,13 +159,13 @@ fn mean_of(values: impl ExactSizeIterator<Item = Option<f64>>) -> Option<f64> {
     values.sum::<Option<f64>>().map(|sum| sum / n)
 }
 
-fn media(runs: &[Outcome]) -> BTreeMap<String, MediumUse> {
+fn media(runs: &[FinishedRun]) -> BTreeMap<String, MediumUse> {
     let keys: BTreeSet<&String> = runs.iter().flat_map(|run| run.media.keys()).collect();
     keys.into_iter().map(|key| (key.clone(), medium(runs, key))).collect()
 }
 
 /// The use of one medium, as means over the runs. A run that did not use it counts as 0.
-fn medium(runs: &[Outcome], key: &str) -> MediumUse {
+fn medium(runs: &[FinishedRun], key: &str) -> MediumUse {
     let used = || runs.iter().filter_map(|run| run.media.get(key));
     let amount = |of: fn(&MediumUse) -> f64| used().map(of).sum::<f64>() / runs.len() as f64;
     let joules = |of: fn(&MediumUse) -> Option<f64>| mean_of(runs.iter().map(|run| run.media.get(key).map_or(Some(0.0), of)));

@@ -1,7 +1,7 @@
 //! Writes the records of every run as CSV files, one per table, from which the parquet files of the
 //! run folder are made.
 
-use super::outcome::Outcome;
+use super::finished_run::FinishedRun;
 use crate::phone::machine::senders::Sender;
 use crate::phone::user::owner::{shared_number, SYSTEM};
 use std::fs::File;
@@ -42,7 +42,7 @@ impl Tables {
     }
 
     /// Write the runs of the design with this name, in the order of seeds. `apps` are names by id.
-    pub fn write(&mut self, design: &str, runs: &[Outcome], apps: &[String]) -> Result<()> {
+    pub fn write(&mut self, design: &str, runs: &[FinishedRun], apps: &[String]) -> Result<()> {
         let design = quoted(design);
         let names: Vec<String> = apps.iter().map(|name| quoted(name)).collect();
         let shared: Vec<String> = runs.first().map_or(Vec::new(), |run| run.record.shared.iter().map(|name| quoted(name)).collect());
@@ -59,7 +59,7 @@ impl Tables {
         self.0.iter_mut().try_for_each(Write::flush).map_err(|e| failed(Path::new("tables"), &e))
     }
 
-    fn run<'a>(&mut self, key: &str, run: &Outcome, name: &dyn Fn(AppId) -> &'a str) -> std::io::Result<()> {
+    fn run<'a>(&mut self, key: &str, run: &FinishedRun, name: &dyn Fn(AppId) -> &'a str) -> std::io::Result<()> {
         let [launches, waits, timeline, entries, kills, traffic, energy] = &mut self.0[..] else { unreachable!("seven tables") };
         let record = &run.record;
         for (at, row) in record.launches.iter().enumerate() {

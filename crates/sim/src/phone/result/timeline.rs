@@ -1,13 +1,13 @@
 //! Memory over time and the kills of one run, in MiB and seconds.
 
-use super::outcome::Outcome;
+use super::finished_run::FinishedRun;
 use crate::phone::machine::record::Sample;
 use swaplab_experiment::document::{Timeline, TimelineKill};
 
 const MIB: f64 = (1u64 << 20) as f64;
 
 /// Convert the samples and kills of `run`. `apps` are names by id.
-pub fn timeline(run: &Outcome, apps: &[String]) -> Timeline {
+pub fn timeline(run: &FinishedRun, apps: &[String]) -> Timeline {
     let mib = |pages: u64| (pages * run.record.page_bytes) as f64 / MIB;
     let column = |of: &dyn Fn(&Sample) -> f64| -> Vec<f64> { run.record.timeline.iter().map(of).collect() };
     Timeline {

@@ -2,7 +2,7 @@
 
 use super::{booted, design, small};
 use crate::ledger::Prices;
-use crate::phone::result::Outcome;
+use crate::phone::result::FinishedRun;
 use swaplab_swap::{Medium, Step, Work};
 use swaplab_vocab::PAGE_SIZE;
 
@@ -84,7 +84,7 @@ fn energy_adds_up_from_the_transfers() {
         let seconds = (sequence.launches.last().unwrap().at_ns + sequence.launches.last().unwrap().foreground_ns) as f64 * 1e-9;
 
         let run_ns = machine.clock.settled_ns;
-        let outcome = Outcome::new(machine, 0, 1);
+        let outcome = FinishedRun::new(machine, 0, 1);
         let energy = &outcome.energy.parts_j;
         let assert_close = |key: &str, expected: f64, steps: usize| {
             let counted = energy[key].unwrap();

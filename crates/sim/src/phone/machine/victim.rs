@@ -2,8 +2,7 @@
 //! An accepted page is swapped out or dropped, a rejected one is put back.
 
 use super::entries::SwapEntries;
-use super::frames::page_lists::PageLists;
-use super::frames::Frames;
+use super::frames::{free, Frames};
 use super::hotness::Hotness;
 use super::record::Record;
 use crate::ledger::Charge;
@@ -29,9 +28,9 @@ pub struct Keeper<'a> {
     pub now_ns: u64,
 }
 
-/// The result of an attempt to evict the released pages.
+/// What came of the attempts to evict the released pages.
 #[derive(Clone, Copy, Default)]
-pub struct Outcome {
+pub struct Evictions {
     /// Number of evicted pages, and those of files among them.
     pub frames: usize,
     pub files: usize,
@@ -43,8 +42,8 @@ pub struct Outcome {
     pub any: bool,
 }
 
-impl AddAssign for Outcome {
-    fn add_assign(&mut self, of: Outcome) {
+impl AddAssign for Evictions {
+    fn add_assign(&mut self, of: Evictions) {
         self.frames += of.frames;
         self.files += of.files;
         self.written += of.written;
@@ -93,7 +92,7 @@ pub fn try_evict(
     // The pool grows before the page's own frame is free, on frames below the min watermark, which
     // only reclaim may use (`PF_MEMALLOC`). If none are left, the allocation fails and the page
     // stays.
-    if swap.pool_takes_frames && all_free(frames, swap) <= POOL_GROWTH {
+    if swap.pool_takes_frames && free::with_lists(frames, swap) <= POOL_GROWTH {
         return Evicted::No;
     }
     let stored = swap.swap_out(page, owner, frames.pages.is_dirty(page), keeper.now_ns);
@@ -111,40 +110,4 @@ pub fn try_evict(
             Evicted::No
         }
     }
-}
-
-/// Number of free frames of the zone, which count at the watermarks.
-pub fn free(frames: &Frames, swap: &SwapEntries) -> usize {
-    let on_lists = frames.lists.as_ref().map_or(0, PageLists::count);
-    all_free(frames, swap).saturating_sub(on_lists)
-}
-
-/// Number of free frames, those on the processor's lists included.
-fn all_free(frames: &Frames, swap: &SwapEntries) -> usize {
-    frames.total.saturating_sub(frames_in_use(frames, swap))
-}
-
-/// Let the processor's lists follow what was allocated and freed. `reclaims`: whether kswapd is
-/// awake.
-pub fn follow_lists(frames: &mut Frames, swap: &SwapEntries, reclaims: bool) {
-    if frames.lists.is_some() {
-        let free = all_free(frames, swap);
-        frames.lists.iter_mut().for_each(|lists| lists.follow(free, reclaims));
-    }
-}
-
-/// As `follow_lists`, after a direct reclaim. If the zone still has too few free frames, those that
-/// were freed may be on the lists, which go back to it then (`__alloc_pages_direct_reclaim`).
-pub fn follow_lists_after_direct(frames: &mut Frames, swap: &SwapEntries, reclaims: bool) {
-    follow_lists(frames, swap, reclaims);
-    if free(frames, swap) <= frames.marks.min {
-        frames.lists.iter_mut().for_each(PageLists::drain);
-    }
-}
-
-/// Number of frames in use: of resident pages, pages under write-back, kswapd's batch, pinned
-/// memory and the pool.
-pub fn frames_in_use(frames: &Frames, swap: &SwapEntries) -> usize {
-    let writing = frames.in_use.writing + frames.in_use.taken_back;
-    frames.in_use.pages + writing + frames.in_use.in_batch + frames.in_use.pinned + swap.pool_frames()
 }

@@ -12,7 +12,7 @@ use swaplab_experiment::document::{Energy, MediumUse, Memory, Paging, Time};
 use swaplab_swap::Medium;
 use swaplab_vocab::Nanos;
 
-pub struct Outcome {
+pub struct FinishedRun {
     pub seed: u64,
     pub record: Record,
     pub stays: Stays,
@@ -30,9 +30,9 @@ pub struct Outcome {
     pub was_tight: bool,
 }
 
-impl Outcome {
+impl FinishedRun {
     /// Collect the figures of a run, which are counted from `counted_from_ns`.
-    pub fn new(machine: Machine, counted_from_ns: u64, seed: u64) -> Outcome {
+    pub fn new(machine: Machine, counted_from_ns: u64, seed: u64) -> FinishedRun {
         let (counts, side) = (machine.counts, &machine.swap.side);
         let wall_ns = machine.clock.settled_ns - counted_from_ns;
         let seconds = wall_ns as f64 * 1e-9;
@@ -84,7 +84,7 @@ impl Outcome {
             add(nvm, &files);
         }
         let kills_for_memory = machine.record.kills.iter().any(|kill| kill.reason != Reason::CachedLimit);
-        Outcome {
+        FinishedRun {
             seed,
             memory: side.memory(machine.frames.total as u64, pool_within),
             energy: energy(&of_swap, &files, at_rest_j, pool_within, cpu_j),
