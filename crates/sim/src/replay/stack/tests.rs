@@ -1,6 +1,5 @@
 use super::*;
 use proptest::prelude::*;
-use swaplab_vocab::Op;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -31,7 +30,7 @@ proptest! {
         let mut stack = Stack::new(&[Class::Anonymous; 9]);
         for step in &steps {
             match *step {
-                Step::Reference(page) => stack.reference(page, Op::Read.is_write()),
+                Step::Reference(page) => stack.reference(page, false),
                 Step::Free(page) => stack.free(page),
             }
         }
