@@ -6,6 +6,7 @@ mod event;
 pub mod export;
 pub mod import;
 mod info;
+mod input;
 pub mod launches;
 mod mappings;
 mod meta;

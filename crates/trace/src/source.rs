@@ -1,9 +1,8 @@
 //! Input from a file or standard input, decompressed if its first bytes are those of zstd, gzip or
 //! zlib; and text in chunks of complete lines.
 
-use std::cell::Cell;
-use std::fs::File;
-use std::io::Read;
+use crate::input::{Input, Reading};
+use std::io::{Read, Write};
 use std::path::Path;
 use std::rc::Rc;
 use swaplab_vocab::{BadInput, Result};
@@ -18,55 +17,31 @@ const CHUNK: usize = 1 << 18;
 
 pub struct Source<'a> {
     pub name: String,
-    reader: Box<dyn Read>,
-    taken: Rc<Cell<u64>>,
-    total: u64,
-    progress: Progress<'a>,
+    reader: Box<dyn Read + 'a>,
+    reading: Rc<Reading<'a>>,
     /// The first bytes, decompressed, for the detection of the format. Reading starts with them.
     head: Vec<u8>,
 }
 
-/// A reader that counts the bytes read.
-struct CountingReader<R> {
-    inner: R,
-    taken: Rc<Cell<u64>>,
-}
-
-impl<R: Read> Read for CountingReader<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let n = self.inner.read(buffer)?;
-        self.taken.set(self.taken.get() + n as u64);
-        Ok(n)
-    }
-}
-
 impl<'a> Source<'a> {
-    /// `path` is a file, or `-` for standard input.
+    /// `path` is a file or a pipe, or `-` for standard input.
     pub fn open(path: &Path, progress: Progress<'a>) -> Result<Source<'a>> {
-        let name = name_of(path);
-        let io = |e| BadInput::io(&name, e);
-        let (inner, total): (Box<dyn Read>, u64) = if path == Path::new("-") {
-            (Box::new(std::io::stdin()), 0)
-        } else {
-            let file = File::open(path).map_err(io)?;
-            let meta = file.metadata().map_err(io)?;
-            if meta.is_dir() {
-                return Err(BadInput::new(name, "a folder", "a file"));
-            }
-            (Box::new(file), meta.len())
-        };
-        let taken = Rc::new(Cell::new(0));
-        let mut packed = CountingReader { inner, taken: taken.clone() };
-        let magic = fill(&mut packed, 4).map_err(io)?;
+        let (name, reading) = (name_of(path), Reading::new(progress));
+        let failed = |e| stopped(&name, &reading).unwrap_or_else(|| BadInput::io(&name, e));
+        let mut packed = Input::open(path, &reading).map_err(failed)?;
+        if packed.is_folder() {
+            return Err(BadInput::new(name, "a folder", "a file"));
+        }
+        let magic = fill(&mut packed, 4).map_err(failed)?;
         let packed = std::io::Cursor::new(magic.clone()).chain(packed);
-        let mut reader: Box<dyn Read> = match magic.as_slice() {
-            [0x28, 0xb5, 0x2f, 0xfd] => Box::new(zstd::stream::read::Decoder::new(packed).map_err(io)?),
+        let mut reader: Box<dyn Read + 'a> = match magic.as_slice() {
+            [0x28, 0xb5, 0x2f, 0xfd] => Box::new(zstd::stream::read::Decoder::new(packed).map_err(failed)?),
             [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(packed)),
             // zlib; 'x' followed by one of these bytes is not the start of a text.
             [0x78, 0x01 | 0x9c | 0xda, ..] => Box::new(flate2::read::ZlibDecoder::new(packed)),
             _ => Box::new(packed),
         };
-        let mut head = fill(&mut reader, 4096).map_err(|e| cut(&name, taken.get(), &e))?;
+        let mut head = fill(&mut reader, 4096).map_err(|e| cut(&name, &reading, &e))?;
         if head.is_empty() {
             return Err(BadInput::new(name, "it is empty", "a trace"));
         }
@@ -75,7 +50,7 @@ impl<'a> Source<'a> {
         if head.starts_with(&[0xef, 0xbb, 0xbf]) && !head.contains(&0) {
             head.drain(..3);
         }
-        Ok(Source { name, reader, taken, total, progress, head })
+        Ok(Source { name, reader, reading, head })
     }
 
     /// The first 4 KiB, or less in a shorter file, decompressed.
@@ -85,8 +60,8 @@ impl<'a> Source<'a> {
 
     /// Fill `buffer` or read to the end of the input. Returns the number of bytes read.
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
-        if !(self.progress)(self.taken.get(), self.total) {
-            return Err(BadInput::Interrupted { place: format!("{}: byte {}", self.name, self.taken.get()) });
+        if !self.reading.goes_on() {
+            return Err(cut(&self.name, &self.reading, &std::io::Error::other("stopped")));
         }
         let from_head = self.head.len().min(buffer.len());
         buffer[..from_head].copy_from_slice(&self.head[..from_head]);
@@ -97,10 +72,22 @@ impl<'a> Source<'a> {
                 Ok(0) => break,
                 Ok(more) => n += more,
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(cut(&self.name, self.taken.get(), &e)),
+                Err(e) => return Err(cut(&self.name, &self.reading, &e)),
             }
         }
         Ok(n)
+    }
+}
+
+/// Write the rest of `source` to `file`.
+pub fn copy(source: &mut Source, file: &mut std::fs::File) -> Result<()> {
+    let mut buffer = vec![0; CHUNK];
+    loop {
+        let n = source.read(&mut buffer)?;
+        file.write_all(&buffer[..n]).map_err(|e| BadInput::io("temporary folder", e))?;
+        if n < CHUNK {
+            return Ok(());
+        }
     }
 }
 
@@ -130,9 +117,16 @@ pub fn name_of(path: &Path) -> String {
     }
 }
 
-/// The error for input that cannot be read further than byte `at`.
-fn cut(name: &str, at: u64, error: &std::io::Error) -> BadInput {
-    BadInput::new(format!("{name}: byte {at}"), error.to_string(), "whole input: it seems cut or altered")
+/// The error for a reading that the caller has stopped; `None` if it has not.
+fn stopped(name: &str, reading: &Reading) -> Option<BadInput> {
+    reading.is_stopped().then(|| BadInput::Interrupted { place: format!("{name}: byte {}", reading.taken()) })
+}
+
+/// The error for input that cannot be read further.
+fn cut(name: &str, reading: &Reading, error: &std::io::Error) -> BadInput {
+    stopped(name, reading).unwrap_or_else(|| {
+        BadInput::new(format!("{name}: byte {}", reading.taken()), error.to_string(), "whole input: it seems cut or altered")
+    })
 }
 
 fn fill(reader: &mut dyn Read, bytes: u64) -> std::io::Result<Vec<u8>> {
@@ -259,7 +253,6 @@ pub fn quoted(line: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
 
     #[test]
     fn a_document_of_several_chunks_is_read_whole_up_to_the_limit() {

@@ -263,7 +263,7 @@ fn an_import_that_is_stopped_says_where_and_leaves_nothing() {
 }
 
 #[test]
-fn launches_keep_their_times_and_times_never_run_backwards() {
+fn times_of_launches_count_from_the_first_one_and_never_run_backwards() {
     let folder = Folder::new();
     let good = b"seq,t_s,app,category,fg_s\n0,0,A,Tools,15\n1,2.5,B,,1\n2,2.5,A,Tools,4\n";
     let meta = folder.import("l.csv", good, &Options::default()).unwrap();
@@ -271,6 +271,10 @@ fn launches_keep_their_times_and_times_never_run_backwards() {
     let launches = swaplab_trace::launches::read(&Trace::open(&folder.slt()).unwrap()).unwrap();
     let seen: Vec<_> = launches.iter().map(|l| (l.at_ns, l.app, l.foreground_ns)).collect();
     assert_eq!(seen, [(0, 0, 15_000_000_000), (2_500_000_000, 1, 1_000_000_000), (2_500_000_000, 0, 4_000_000_000)]);
+    // Of a clock that counts from 1970, the same launches.
+    let later = b"seq,t_s,app,category,fg_s\n0,1700000000,A,Tools,15\n1,1700000002.5,B,,1\n2,1700000002.5,A,Tools,4\n";
+    folder.import("later.csv", later, &Options::default()).unwrap();
+    assert_eq!(swaplab_trace::launches::read(&Trace::open(&folder.slt()).unwrap()).unwrap(), launches);
     let bad: [(&[u8], &str); 5] = [
         (b"0,9,A,,1\n1,8.5,B,,1\n", "l.csv: line 3: t_s = 8.5 after 9; expected times that do not run backwards"),
         (b"0,0,A,1\n", "five fields"),

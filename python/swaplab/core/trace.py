@@ -75,8 +75,11 @@ def is_slt(trace: Path) -> bool:
     reports the error.
     """
     try:
+        # A pipe is read once, by the core.
+        if not trace.is_file():
+            return False
         with trace.open("rb") as file:
-            return trace.is_file() and file.read(len(SLT)) == SLT
+            return file.read(len(SLT)) == SLT
     except OSError:
         return False
 

@@ -15,6 +15,7 @@ mod spec;
 mod tests;
 mod user;
 
+use crate::threads::{pool, run_watched};
 use rayon::prelude::*;
 use result::{row, FinishedRun, Tables};
 use spec::Spec;
@@ -36,18 +37,21 @@ pub fn rows(experiment: &Experiment, jobs: usize, progress: Progress, folder: Op
     // The seeds of a generator differ in the number of apps that they launch; the longest list has
     // all names.
     let apps = spec.sequences.each.iter().map(|sequence| &sequence.apps).max_by_key(|apps| apps.len()).cloned().unwrap_or_default();
-    let pool = crate::threads::pool(jobs, seeds.len())?;
+    let pool = pool(jobs, seeds.len())?;
     let mut rows = Vec::new();
     for (done, design) in spec.designs.iter().enumerate() {
         let name = &design.written.name;
-        if !progress(done as u64, spec.designs.len() as u64) {
+        let mut goes_on = || progress(done as u64, spec.designs.len() as u64);
+        if !goes_on() {
             return Err(BadInput::Interrupted { place: format!("phone: design '{name}'") });
         }
-        let run_seed = |(seed, sequence): (&u64, &spec::Sequence)| {
-            let (machine, counted_from_ns) = run::run(&spec, design, sequence, *seed)?;
-            Ok(FinishedRun::new(machine, counted_from_ns, *seed))
-        };
-        let runs = pool.install(|| seeds.par_iter().zip(&spec.sequences.each).map(run_seed).collect::<Result<Vec<_>>>())?;
+        let runs = run_watched(&pool, goes_on, |stop| {
+            let run_seed = |(seed, sequence): (&u64, &spec::Sequence)| {
+                let (machine, counted_from_ns) = run::run(&spec, design, sequence, *seed, stop)?;
+                Ok(FinishedRun::new(machine, counted_from_ns, *seed))
+            };
+            seeds.par_iter().zip(&spec.sequences.each).map(run_seed).collect::<Result<Vec<_>>>()
+        })?;
         tables.as_mut().map_or(Ok(()), |tables| tables.write(name, &runs, &apps))?;
         rows.push(row(experiment, &spec, design, &runs, &apps));
     }

@@ -2,6 +2,9 @@
 
 mod background;
 mod pace;
+mod sequence;
+
+pub use sequence::run;
 
 use super::machine::record::{LaunchRow, Stalls};
 use super::machine::writes::{FileWrites, NextWrite};
@@ -17,12 +20,13 @@ use super::user::nature::Natures;
 use super::user::owner::SYSTEM;
 use super::user::plan::{Plan, Salt};
 use pace::{references, Pace};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use swaplab_apps::{Launcher, Restarts, Start};
 use swaplab_experiment::Prepage;
 use swaplab_trace::launches::Launch;
 use swaplab_trace::synth::Draw;
-use swaplab_vocab::{AppId, BadInput, Op, PageId, Result};
+use swaplab_vocab::{AppId, Op, PageId, Result};
 
 /// A run of launches on a phone: its machine and its progress.
 pub struct PhoneRun<'a> {
@@ -47,6 +51,8 @@ pub struct PhoneRun<'a> {
     write: NextWrite,
     /// The frames that the app in front draws.
     drawing: Drawing,
+    /// Set when nobody wants the result any more. Whatever takes long then ends early.
+    stop: &'a AtomicBool,
 }
 
 /// Time that the boot leaves for background reclaim.
@@ -54,8 +60,8 @@ const BOOT_NS: u64 = 10_000_000_000;
 
 impl<'a> PhoneRun<'a> {
     /// Boot a phone: the system uses each of its pages once.
-    pub fn boot(spec: &'a Spec, design: &Design, sequence: &Sequence, seed: u64) -> Result<PhoneRun<'a>> {
-        let mut phone = PhoneRun::before_boot(spec, design, sequence, seed)?;
+    pub fn boot(spec: &'a Spec, design: &Design, sequence: &Sequence, seed: u64, stop: &'a AtomicBool) -> Result<PhoneRun<'a>> {
+        let mut phone = PhoneRun::before_boot(spec, design, sequence, seed, stop)?;
         phone.use_system();
         phone.machine.rest(BOOT_NS);
         phone.machine.clock.take_stalls();
@@ -65,7 +71,7 @@ impl<'a> PhoneRun<'a> {
     }
 
     /// A phone whose memory is free. Draws the apps, their pages and their services.
-    fn before_boot(spec: &'a Spec, design: &Design, sequence: &Sequence, seed: u64) -> Result<PhoneRun<'a>> {
+    fn before_boot(spec: &'a Spec, design: &Design, sequence: &Sequence, seed: u64, stop: &'a AtomicBool) -> Result<PhoneRun<'a>> {
         let (counts, launches) = (sequence.launches_by_app(), &sequence.launches);
         let mut draw = Draw::new(seed);
         let layout = Layout::new(&spec.models, spec.phone.page_bytes, &sequence.apps, &counts, &mut draw);
@@ -97,6 +103,7 @@ impl<'a> PhoneRun<'a> {
             natures,
             write: NextWrite::default(),
             drawing: Drawing::default(),
+            stop,
         })
     }
 
@@ -277,7 +284,7 @@ impl<'a> PhoneRun<'a> {
     /// references that cause no other event is handled at once.
     fn refer_with_ops(&mut self, first: PageId, mut ops: Vec<Op>) {
         let mut done = 0;
-        while done < ops.len() {
+        while done < ops.len() && !self.is_stopped() {
             let page = first + done as PageId;
             let run = self.machine.plain_run(page, ops.len() - done);
             if run > 0 {
@@ -313,7 +320,7 @@ impl<'a> PhoneRun<'a> {
         }
         self.pace.left_ns -= ns;
         self.drawing.pass(ns, &mut self.machine.counts.display);
-        while let Some(wait_ns) = self.write.within(self.machine.clock.now(), ns) {
+        while let Some(wait_ns) = self.write.within(self.machine.clock.now(), ns).filter(|_| !self.is_stopped()) {
             self.pass(wait_ns);
             ns -= wait_ns;
             self.machine.write_files();
@@ -322,29 +329,14 @@ impl<'a> PhoneRun<'a> {
         self.pass(ns);
     }
 
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
     fn pass(&mut self, ns: u64) {
         match self.pace.works {
             true => self.machine.clock.work(ns),
             false => self.machine.clock.pause(ns),
         }
     }
-}
-
-/// Run `sequence` with one design and seed. Returns the machine at the end, and the time in ns from
-/// which figures are counted.
-pub fn run(spec: &Spec, design: &Design, sequence: &Sequence, seed: u64) -> Result<(Machine, u64)> {
-    if sequence.launches.is_empty() {
-        return Err(BadInput::new("workload.launches", "no launch in it", "a trace of launches"));
-    }
-    let (mut phone, mut counted_from_ns) = (PhoneRun::boot(spec, design, sequence, seed)?, 0);
-    for (number, launch) in sequence.launches.iter().enumerate() {
-        if number > 0 && number == sequence.warm_up {
-            phone.machine.count_from_now();
-            counted_from_ns = phone.machine.clock.settled_ns;
-        }
-        phone.launch(launch)?;
-    }
-    phone.machine.deaths().release_all_killed();
-    phone.machine.sample();
-    Ok((phone.machine, counted_from_ns))
 }

@@ -1,6 +1,7 @@
 //! `launches`: a header `seq,t_s,app,category,fg_s`, then a line for each app launch: its number,
-//! its time in seconds since the start of the trace, the app and its category, and the seconds for
-//! which it stays in front. Times never run backwards.
+//! its time in seconds, the app and its category, and the seconds for which it stays in front. Times
+//! never run backwards. They may be those of a clock, such as seconds since 1970: the trace starts
+//! with the first launch.
 
 use super::{decimal, Format, Info, Options};
 use crate::builder::TraceBuilder;
@@ -26,43 +27,42 @@ fn import(source: &mut Source, builder: &mut TraceBuilder, _: &Options) -> Resul
         let found = crate::source::quoted(header);
         return Err(BadInput::new(format!("{}: line 1", source.name), found, format!("the header {HEADER}")));
     }
-    let (mut first, mut before, mut launches) = (true, 0, 0u64);
+    let (mut first, mut times) = (true, None);
     let name = source.name.clone();
     Lines::new(source).each(|line| {
-        if std::mem::take(&mut first) {
-            return Ok(());
+        if !std::mem::take(&mut first) {
+            times = Some(launch(line, times, builder)?);
         }
-        before = launch(line, before, builder)?;
-        launches += 1;
         Ok(())
     })?;
-    if launches == 0 {
-        return Err(BadInput::new(name, "no launch in it", "at least one line below the header"));
-    }
-    Ok(())
+    times.map(drop).ok_or_else(|| BadInput::new(name, "no launch in it", "at least one line below the header"))
 }
 
-/// Import a line. Returns its time.
-fn launch(line: &[u8], before: u64, builder: &mut TraceBuilder) -> std::result::Result<u64, LineError> {
+/// The times of the first launch and of the last one so far, ns.
+type Times = (u64, u64);
+
+/// Import a line, after launches with `times`.
+fn launch(line: &[u8], times: Option<Times>, builder: &mut TraceBuilder) -> std::result::Result<Times, LineError> {
     let text = std::str::from_utf8(line).map_err(|_| LineError::Expected("text in UTF-8"))?;
     let fields: Vec<&str> = text.split(',').collect();
     let [seq, time, app, category, foreground] = fields[..] else {
         return Err(LineError::Expected("five fields: seq,t_s,app,category,fg_s"));
     };
     decimal(seq.as_bytes()).ok_or(LineError::Expected("seq: a whole number first"))?;
-    let ns = nanoseconds(time).ok_or(LineError::Expected("t_s: seconds since the start second"))?;
+    let ns = nanoseconds(time).ok_or(LineError::Expected("t_s: seconds of any clock second"))?;
     let foreground_ns = nanoseconds(foreground).ok_or(LineError::Expected("fg_s: seconds in front fifth"))?;
     if app.is_empty() {
         return Err(LineError::Expected("an app's name third"));
     }
+    let (start, before) = times.unwrap_or((ns, 0));
     if ns < before {
         let found = format!("t_s = {time} after {}", before as f64 / SECOND as f64);
         return Err(LineError::Found(found, "times that do not run backwards"));
     }
     let app = builder.app(app, Some(category).filter(|c| !c.is_empty()))?;
-    builder.mark(Mark::Time { ns })?;
+    builder.mark(Mark::Time { ns: ns - start })?;
     builder.mark(Mark::Launch { app, foreground_ns })?;
-    Ok(ns)
+    Ok((start, ns))
 }
 
 /// Decimal seconds, with a fraction or without, below 2^32.

@@ -19,7 +19,7 @@ pub use registry::FORMATS;
 
 use crate::builder::TraceBuilder;
 use crate::meta::{Kind, Meta};
-use crate::slt::{Codec, Trace};
+use crate::slt::{Codec, Trace, MAGIC};
 use crate::source::{name_of, Progress, Source};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ pub struct Info {
 pub type Format = Entry<Info>;
 
 /// A user's options for an import.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// The key of the format; `None` to detect it.
     pub format: Option<String>,
@@ -99,8 +99,22 @@ fn detect(source: &Source) -> Result<&'static Format> {
 /// Import `input` (a file, or `-`) into the `.slt` at `output`.
 pub fn import(input: &Path, output: &Path, codec: Codec, options: &Options, progress: Progress) -> Result<Meta> {
     // An unknown format is refused before the source is opened, which may take long.
-    let given = options.format.as_deref().map(|key| FORMATS.entry(key)).transpose()?;
-    let mut source = Source::open(input, progress)?;
+    let given = given_format(options)?;
+    import_source(Source::open(input, progress)?, input, output, codec, options, given)
+}
+
+fn given_format(options: &Options) -> Result<Option<&'static Format>> {
+    options.format.as_deref().map(|key| FORMATS.entry(key)).transpose()
+}
+
+fn import_source(
+    mut source: Source,
+    input: &Path,
+    output: &Path,
+    codec: Codec,
+    options: &Options,
+    given: Option<&'static Format>,
+) -> Result<Meta> {
     let format = match given {
         Some(format) => format,
         None => detect(&source)?,
@@ -125,24 +139,35 @@ fn filter_in_name(name: &str) -> Option<u64> {
 }
 
 /// Open a trace. Other formats than `.slt` are imported into a temporary file, which is deleted
-/// when the trace is dropped.
+/// when the trace is dropped. So is the copy of a `.slt` that comes from a pipe.
 pub fn open(path: &Path, options: &Options, progress: Progress) -> Result<OpenTrace> {
     if options.format.is_none() && is_slt(path)? {
         return Ok(OpenTrace { trace: Trace::open(path)?, spool: None });
     }
     let spool = tempfile::Builder::new().prefix("swaplab-").tempdir().map_err(|e| BadInput::io("temporary folder", e))?;
     let name = spool.path().join("spool.slt");
-    import(path, &name, Codec::Stored, options, progress)?;
+    let given = given_format(options)?;
+    let mut source = Source::open(path, progress)?;
+    if given.is_none() && source.head().starts_with(&MAGIC) {
+        if *options != Options::default() {
+            return Err(BadInput::new(&source.name, "options for its import", "none, as it is a .slt, which says it itself"));
+        }
+        let mut file = std::fs::File::create(&name).map_err(|e| BadInput::io("temporary folder", e))?;
+        crate::source::copy(&mut source, &mut file)?;
+    } else {
+        import_source(source, path, &name, Codec::Stored, options, given)?;
+    }
     Ok(OpenTrace { trace: Trace::open(&name)?.named(name_of(path)), spool: Some(spool) })
 }
 
 fn is_slt(path: &Path) -> Result<bool> {
-    if path == Path::new("-") {
+    let is_pipe = |path: &Path| path.metadata().is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
+    if path == Path::new("-") || is_pipe(path) {
         return Ok(false);
     }
     let mut head = [0u8; 8];
     let mut file = std::fs::File::open(path).map_err(|e| BadInput::io(swaplab_vocab::path_for_message(path), e))?;
-    Ok(std::io::Read::read_exact(&mut file, &mut head).is_ok() && &head == b"swaplab\0" || path.extension().is_some_and(|e| e == "slt"))
+    Ok(std::io::Read::read_exact(&mut file, &mut head).is_ok() && head == MAGIC || path.extension().is_some_and(|e| e == "slt"))
 }
 
 /// A trace and, if it was imported, the temporary folder that holds it.

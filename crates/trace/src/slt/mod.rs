@@ -24,7 +24,7 @@ const MAX_FRAME: usize = 16 << 20;
 /// file's size.
 const MAX_TABLE_RATIO: usize = 100;
 
-const MAGIC: [u8; 8] = *b"swaplab\0";
+pub const MAGIC: [u8; 8] = *b"swaplab\0";
 const END_MAGIC: [u8; 8] = *b"slt-end\0";
 const VERSION: u16 = 1;
 const HEADER_BYTES: usize = 24;

@@ -186,6 +186,9 @@ impl PhoneRun<'_> {
     /// Allocate pages of the managed heap, with the collections that this starts.
     pub(super) fn allocate(&mut self, app: AppId, allocations: usize, in_front: bool) {
         for _ in 0..allocations {
+            if self.is_stopped() {
+                return;
+            }
             let at = usize::from(app);
             match self.processes[at].allocation.next(&self.heaps[at], in_front) {
                 Allocated::Page(page) => self.refer_if_live(app, page, Op::Write),

@@ -10,6 +10,7 @@ mod laws;
 mod pauses;
 mod pool;
 mod small;
+mod stopping;
 mod storage;
 mod writing;
 

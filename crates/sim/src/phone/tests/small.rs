@@ -8,6 +8,7 @@ use crate::phone::spec::{Sequence, Spec};
 use crate::phone::user::layout::{AppPages, Layout, NO_PAGES};
 use crate::phone::user::owner::SYSTEM;
 use std::ops::Range;
+use std::sync::atomic::AtomicBool;
 use swaplab_experiment::apps::{AppModels, AppSize};
 use swaplab_experiment::document::Row;
 use swaplab_experiment::{Apps, Background, Design, Experiment, Mib, OneOrMany, Size};
@@ -95,7 +96,8 @@ pub fn booted(experiment: &Experiment) -> Booted {
 
 impl Booted {
     pub fn phone(&self) -> PhoneRun<'_> {
-        PhoneRun::boot(&self.0, &self.0.designs[0], self.sequence(), 1).unwrap()
+        static GOES_ON: AtomicBool = AtomicBool::new(false);
+        PhoneRun::boot(&self.0, &self.0.designs[0], self.sequence(), 1, &GOES_ON).unwrap()
     }
 
     pub fn sequence(&self) -> &Sequence {
