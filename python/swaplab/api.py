@@ -27,6 +27,7 @@ from swaplab.worlds.sweep.cluster import dask_cluster
 from swaplab.worlds.sweep.pool import process_pool
 from swaplab.worlds.sweep.runner import Runner
 from swaplab.worlds.sweep.store import Store
+from swaplab.worlds.traces import lasting
 
 
 class Experiment:
@@ -192,7 +193,8 @@ class Trace:
     def open(cls, path: str | os.PathLike[str], format: str | None = None, pages: str | os.PathLike[str] | None = None) -> Trace:
         """Open a trace. Other formats than `.slt` are imported. Raises BadInput."""
         reading = Reading(format=format, pages=os.fspath(pages) if pages is not None else None)
-        return cls(Path(path), reading, TraceInfo.of(Path(path), reading))
+        file = lasting(Path(path))
+        return cls(file, reading, TraceInfo.of(file, reading))
 
     @classmethod
     def bundled(cls, name: str) -> Trace:

@@ -168,6 +168,16 @@ def test_names_with_markup_stay_text() -> None:
     assert "<script>alert" not in html and "&lt;script&gt;alert" in html and "<b>" not in html
 
 
+def test_a_label_that_is_cut_within_an_emoji_is_drawn() -> None:
+    """The renderer cuts labels by units of 16 bits, wherever the emoji stands."""
+    names = ["x" * letters + "\N{GRINNING FACE}" * 40 for letters in range(4)]
+    rows = [
+        d.replayed(policy, 9, "9p", (1, 1, 9, 0), design=name) for policy, name in zip(("clock", "lru", "fifo", "arc"), names, strict=True)
+    ]
+    html = report.page([("k", d.document(rows))])
+    assert "<svg" in html and all(name in html for name in names)
+
+
 @pytest.mark.long
 @needs_chromium
 def test_hostile_names_run_nothing_in_a_browser(tmp_path: Path) -> None:

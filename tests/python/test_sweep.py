@@ -15,10 +15,12 @@ from command import csv_trace, here, swaplab
 from swaplab import BadInput, _core, report
 from swaplab.core import document as documents
 from swaplab.core import experiment as experiments
+from swaplab.core.experiment import Point
 from swaplab.core.model import Experiment, Row
 from swaplab.report.folder import files_of
 from swaplab.worlds import run
 from swaplab.worlds.result import Options, WorldResult
+from swaplab.worlds.run import _warnings
 from swaplab.worlds.sweep.pool import process_pool
 from swaplab.worlds.sweep.runner import Batch, Runner
 from swaplab.worlds.sweep.store import PARTS, Store
@@ -225,6 +227,26 @@ def test_the_command(experiment: Experiment, tmp_path: Path) -> None:
         assert not (tmp_path / "c").exists()
     here("run", tmp_path / "none.toml", "-o", tmp_path / "d").refuses("expected an experiment file")
     assert not (tmp_path / "d").exists()
+
+
+def test_a_run_is_resumed_neither_among_other_files_nor_over_another_run(experiment: Experiment, tmp_path: Path) -> None:
+    file, foreign, other = tmp_path / "sweep.toml", tmp_path / "foreign", tmp_path / "other"
+    foreign.mkdir()
+    (foreign / "report.html").write_text("mine")
+    here("run", file, "-o", foreign, "--resume").refuses("foreign: not the folder of a run; expected that of a stopped run, or a new one")
+    csv_trace(tmp_path / "t.csv")
+    (tmp_path / "e.toml").write_text("[[design]]\npolicy = 'lru'\n[machine]\ndram = '50%'\n[workload]\ntrace = 't.csv'\n")
+    assert here("run", tmp_path / "e.toml", "-o", other).code == 0
+    here("run", file, "-o", other, "--resume").refuses("other: the finished run of another experiment")
+    assert [path.name for path in foreign.iterdir()] == ["report.html"] and (foreign / "report.html").read_text() == "mine"
+    assert len(json.loads((other / "summary.json").read_text())["rows"]) == 1
+
+
+def test_a_warning_says_at_which_points_it_holds() -> None:
+    values: list[Point] = [{"machine.dram": f"{gib}GiB"} for gib in range(1, 8)]
+    found = _warnings({"calm": {1, 3}, "all": set(range(7)), "most": set(range(6))}, values)
+    most = "most (at machine.dram=1GiB; machine.dram=2GiB; machine.dram=3GiB; machine.dram=4GiB; and 2 others)"
+    assert found == ["all", "calm (at machine.dram=2GiB; machine.dram=4GiB)", most]
 
 
 def test_a_folder_of_points_can_be_resumed_with_other_points(experiment: Experiment, tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
-"""Locations of traces: standard input and addresses are read once per process."""
+"""Locations of traces: pipes, standard input and addresses are read once per process."""
 
 import io
+import os
 import sys
+import threading
 from pathlib import Path
 
 import polars as pl
@@ -21,9 +23,9 @@ def text_on_stdin(monkeypatch: pytest.MonkeyPatch):
         buffer = io.BytesIO(b"1 R\n2 W\n" * 50)
 
     monkeypatch.setattr(sys, "stdin", Input)
-    traces._standard_input.cache_clear()
+    traces._copy_of_pipe.cache_clear()
     yield
-    traces._standard_input.cache_clear()
+    traces._copy_of_pipe.cache_clear()
 
 
 def test_standard_input_is_read_once_whatever_the_reading_options(text_on_stdin: None):
@@ -31,6 +33,26 @@ def test_standard_input_is_read_once_whatever_the_reading_options(text_on_stdin:
     second = traces.local_trace("-", '{"page_size": 16384}')
     assert first != second
     assert _core.trace_info(first, "{}") and _core.trace_info(second, "{}")
+
+
+@pytest.mark.parametrize("words", [("info",), ("mrc", "--sizes", "2"), ("mrc", "--sizes", "2", "--policy", "clock"), ("analyze",)])
+@pytest.mark.parametrize("format", ["csv", "slt"])
+def test_a_named_pipe_is_read_once(tmp_path: Path, words: tuple[str, ...], format: str):
+    pipe, file = tmp_path / "pipe", tmp_path / "trace.slt"
+    csv_trace(tmp_path / "trace.csv")
+    assert here("trace", "import", tmp_path / "trace.csv", "-o", file).code == 0
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(file.with_suffix(f".{format}").read_bytes()))
+    writer.start()
+    command, *options = words
+    from_pipe = here("trace", command, pipe, *options, "--json")
+    writer.join()
+    found, wanted = from_pipe.document, here("trace", command, file.with_suffix(f".{format}"), *options, "--json").document
+    for document in (found, wanted):
+        # What names the place of the trace.
+        for key in ("name", "provenance", "trace"):
+            document.pop(key, None)
+    assert found == wanted and wanted
 
 
 def test_reading_options_on_a_slt_are_refused(tmp_path: Path):

@@ -281,3 +281,10 @@ def test_the_schemas_are_json_schemas() -> None:
     experiment, document = (json.loads(here("schema", *words).out) for words in ([], ["document"]))
     assert {"machine", "design", "workload", "run", "vary"} <= experiment["properties"].keys()
     assert {"schema", "rows", "experiment", "inputs", "versions"} <= document["properties"].keys()
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_closed_stream_changes_no_exit_code(closed: str) -> None:
+    for words, code in (("--version", 0), ("list policies", 0), ("run none.toml", 2)):
+        done = subprocess.run(f"'{SWAPLAB}' {words} {closed}", shell=True, capture_output=True, text=True, timeout=60)
+        assert done.returncode == code and "Traceback" not in done.stderr, (words, done)

@@ -74,8 +74,9 @@ def _version(wanted: bool) -> None:
 
 def main() -> None:
     """Run the command of `sys.argv`; convert errors to a one-line message and an exit code."""
-    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    sys.stderr.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # it may be closed
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     if "_SWAPLAB_COMPLETE" in os.environ:
         app_with(_completed_command())()
     words = sys.argv[1:]

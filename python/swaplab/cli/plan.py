@@ -23,6 +23,7 @@ from swaplab.core.trace import TraceInfo, cold_starts_by_live_apps, lru_curve
 from swaplab.core.trace import as_json as reading_json
 from swaplab.worlds import run
 from swaplab.worlds.result import Options
+from swaplab.worlds.traces import lasting
 
 SIZES = "5%,7%,10%,14%,20%,28%,40%,57%,80%"
 SCHEMES = "flash,zram,nvm-copy,nvm-direct"
@@ -82,7 +83,7 @@ def plan(
     choices.
     """
     aim, prices = Target.parse(target), plans.parse_prices(price)
-    reading = o.reading(format, pages)
+    reading, trace = o.reading(format, pages), lasting(trace)
     info = TraceInfo.of(trace, reading)
     options = Options(jobs=jobs)
     with bar(f"planning {path_for_message(trace.name)}") as listener:

@@ -75,8 +75,8 @@ def is_slt(trace: Path) -> bool:
     reports the error.
     """
     try:
-        # A pipe is read once, by the core.
-        if not trace.is_file():
+        # The core reads a pipe, and standard input, once.
+        if not trace.is_file() or trace == Path("-"):
             return False
         with trace.open("rb") as file:
             return file.read(len(SLT)) == SLT

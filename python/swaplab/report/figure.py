@@ -28,6 +28,8 @@ def vega_lite() -> str:
     return ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 
 
+#: Characters of more than 16 bits, such as emoji.
+BEYOND = re.compile("[\U00010000-\U0010ffff]")
 #: Redundant parts of Vega's SVG: empty paths, and attributes that the page's style sheet sets for
 #: all drawings.
 REDUNDANT = re.compile(
@@ -88,22 +90,22 @@ def _spec(chart: alt.TopLevelMixin, opaque: bool = False) -> JsonObject:
         # Validation against the schema of Vega-Lite takes longer than drawing. The tests validate
         # every kind of chart.
         spec: JsonObject = chart.to_dict(validate=False)
-    spec = without_control(spec)
+    spec = drawable(spec)
     spec["config"] = altair_config() | ({"background": ROLES["paper"][0]} if opaque else {})
     return spec
 
 
-def without_control(value: T) -> T:
-    """Remove control characters from a chart's description: SVG does not allow them, and the
-    renderer would abort.
+def drawable(value: T) -> T:
+    """Remove from a chart's description what the renderer would abort at: control characters,
+    which SVG does not allow, and characters beyond U+FFFF, which it cuts in two at a label's end.
     """
     match value:
         case str():
-            return printable(value)  # type: ignore[return-value]
+            return BEYOND.sub("\N{REPLACEMENT CHARACTER}", printable(value))  # type: ignore[return-value]
         case dict():
-            return {printable(key): without_control(inner) for key, inner in value.items()}  # type: ignore[return-value]
+            return {drawable(key): drawable(inner) for key, inner in value.items()}  # type: ignore[return-value]
         case list():
-            return [without_control(inner) for inner in value]  # type: ignore[return-value]
+            return [drawable(inner) for inner in value]  # type: ignore[return-value]
     return value
 
 

@@ -25,6 +25,8 @@ from swaplab.worlds.sweep.store import Store
 
 #: Version of the document's form (crates/experiment/src/document).
 SCHEMA = 2
+#: A warning that does not hold at all points names at most so many.
+NAMED_POINTS = 4
 
 
 @dataclass
@@ -106,12 +108,14 @@ def _run_world(
         _place(result.rows, points, values)
         return result
     rows_by_point: dict[int, list[Row]] = {}
+    points_by_warning: dict[str, set[int]] = {}
     result = WorldResult([])
     keys = [_identity(key, point) for point in points]
     if store is not None:
         for index, kept in store.results(keys).items():
             rows_by_point[index] = kept.rows
-            result.warnings += kept.warnings
+            for warning in kept.warnings:
+                points_by_warning.setdefault(warning, set()).add(index)
     todo = [index for index in range(len(points)) if index not in rows_by_point]
     groups = [[todo[at] for at in group] for group in world_module.batches([points[index] for index in todo])]
     run_batches = runner if runner is not None and world_module.PARALLEL and not options.dry_run else in_this_process
@@ -124,16 +128,29 @@ def _run_world(
             if store is not None:
                 store.add(keys[index], CoreResult(rows=rows_by_point[index], warnings=part.warnings))
         result.host = result.host or part.host
-        result.warnings += part.warnings
+        for warning in part.warnings:
+            points_by_warning.setdefault(warning, set()).update(index for index, _ in batch[1])
         result.tables = part.tables or result.tables
         result.files |= part.files
         result.versions |= part.versions
         if options.listener:
             options.listener(len(rows_by_point), len(points))
     result.rows = [row for index in range(len(points)) for row in rows_by_point[index]]
-    # independent of the order in which batches finish
-    result.warnings = sorted(set(result.warnings))
+    result.warnings = _warnings(points_by_warning, values)
     return result
+
+
+def _warnings(points_by_warning: dict[str, set[int]], values: list[Point]) -> list[str]:
+    """Say of each warning at which points it holds, unless it holds at all. Warnings are sorted, so
+    that the order in which batches finish does not matter.
+    """
+
+    def places(indices: set[int]) -> str:
+        named = [", ".join(f"{key}={value}" for key, value in values[index].items()) for index in sorted(indices)[:NAMED_POINTS]]
+        others = f"; and {len(indices) - len(named)} others" if len(indices) > len(named) else ""
+        return "" if len(indices) == len(values) else f" (at {'; '.join(named)}{others})"
+
+    return [warning + places(points_by_warning[warning]) for warning in sorted(points_by_warning)]
 
 
 def _place(rows: list[Row], points: list[Experiment], values: list[Point]) -> None:

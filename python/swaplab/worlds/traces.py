@@ -1,5 +1,5 @@
-"""Locations of traces: paths, standard input, or addresses that fsspec reads (`s3://`, `gs://`,
-`http://`, `memory://`). Standard input and addresses are read once per process.
+"""Locations of traces: paths, pipes, standard input, or addresses that fsspec reads (`s3://`,
+`gs://`, `http://`, `memory://`). Pipes, standard input and addresses are read once per process.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+from contextlib import nullcontext
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -79,21 +80,26 @@ def _imported(trace: str, reading: str, _stamp: str) -> Path:
 
 def _local_copy(address: str) -> Path:
     """Return a local path of `address`: itself, a bundled trace, or a copy."""
-    if address == STANDARD_INPUT:
-        return _standard_input()
     if "://" in address:
         return _downloaded(address)
-    return trace_path(address)
+    return lasting(trace_path(address))
+
+
+def lasting(trace: Path) -> Path:
+    """Return a path of `trace` that can be read more than once: itself, or a copy of a pipe or of
+    standard input.
+    """
+    return _copy_of_pipe(trace) if trace == Path(STANDARD_INPUT) or trace.is_fifo() else trace
 
 
 @cache
-def _standard_input() -> Path:
-    """Copy standard input to a file. It can be read only once, so that all runs of this process
-    share the copy, whatever their reading options.
+def _copy_of_pipe(trace: Path) -> Path:
+    """Copy a pipe or standard input to a file. All runs of this process share the copy, whatever
+    their reading options.
     """
-    target = Path(tempfile.mkdtemp(dir=_scratch().name)) / "stdin"
-    with target.open("wb") as copy:
-        shutil.copyfileobj(sys.stdin.buffer, copy)
+    target = Path(tempfile.mkdtemp(dir=_scratch().name)) / ("stdin" if trace == Path(STANDARD_INPUT) else trace.name)
+    with nullcontext(sys.stdin.buffer) if trace == Path(STANDARD_INPUT) else trace.open("rb") as source, target.open("wb") as copy:
+        shutil.copyfileobj(source, copy)
     return target
 
 

@@ -17,6 +17,7 @@ from swaplab.core.trace import TraceInfo, lru_curve
 from swaplab.worlds import run
 from swaplab.worlds.inputs import trace_input
 from swaplab.worlds.result import Options
+from swaplab.worlds.traces import lasting
 
 
 def register(trace: typer.Typer) -> None:
@@ -42,18 +43,19 @@ def mrc(
 ) -> None:
     """Compute the miss ratio by memory size."""
     reading = o.reading(format, pages, filter)
-    info = TraceInfo.of(trace, reading)
+    source = lasting(trace)
+    info = TraceInfo.of(source, reading)
     at = sorted({max(1, round(info.footprint_pages * i / sizes)) for i in range(1, sizes + 1)})
     with bar(f"reading {path_for_message(trace.name)}") as listener:
         if policy == "lru":
-            curve = lru_curve(trace, reading, mapping, sample)
+            curve = lru_curve(source, reading, mapping, sample)
             ratios = {n: curve.misses[n] / curve.references for n in at}
         elif sample != 1.0:
             raise BadInput(f"--sample {sample}: {policy} is replayed in full; expected --sample with lru only")
         else:
             table = {
                 "design": [{"policy": policy}],
-                "workload": {"trace": utf8_name(trace), "reading": json.loads(experiments.dumped(reading))},
+                "workload": {"trace": utf8_name(source), "reading": json.loads(experiments.dumped(reading))},
                 "run": {"on": ["replay"], "replay": {"mapping": mapping, "first_touch": "charged"}},
                 "vary": {"machine.dram": [f"{n}p" for n in at]},
             }

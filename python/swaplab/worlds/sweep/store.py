@@ -16,6 +16,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from swaplab.core.document import SUMMARY
 from swaplab.core.errors import BadInput, Failed
 from swaplab.core.files import path_for_message, write_whole
 from swaplab.worlds.result import CoreResult
@@ -29,8 +30,8 @@ class Store:
     """The folder of a run. `resumed_by`: what makes `resume` true, such as an option, for messages;
     empty if nothing does.
 
-    Raises BadInput if it cannot be written, or is not empty and `resume` is false; Failed if
-    another run is writing into it.
+    Raises BadInput if it cannot be written, or is not empty and `resume` is false or what it has is
+    not a run; Failed if another run is writing into it.
     """
 
     def __init__(self, folder: Path, resume: bool = False, resumed_by: str = "") -> None:
@@ -42,6 +43,8 @@ class Store:
             if not resume and any(folder.iterdir()):
                 or_resumed = f", or {resumed_by} to go on with a stopped run" if resumed_by else ""
                 raise BadInput(f"{path_for_message(folder)}: not empty; expected a new or empty folder{or_resumed}")
+            if any(folder.iterdir()) and not (self.parts.exists() or self.parts.is_symlink() or (folder / SUMMARY).exists()):
+                raise BadInput(f"{path_for_message(folder)}: not the folder of a run; expected that of a stopped run, or a new one")
             if self.parts.is_symlink():  # its content is deleted when the run is finished
                 raise BadInput(f"{path_for_message(self.parts)}: a link; expected a folder of this run's own")
             self.parts.mkdir(exist_ok=True)
