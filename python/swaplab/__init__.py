@@ -22,6 +22,10 @@ load_at_first_use("polars", "altair")
 __all__ = ["BadInput", "Experiment", "Failed", "NotSupported", "Result", "Trace", "__version__"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def __getattr__(name: str) -> object:
     if name in ("Experiment", "Result", "Trace"):
         return getattr(import_module("swaplab.api"), name)

@@ -75,11 +75,18 @@ class Experiment:
         `folder`: also write the run folder. `cluster`: a Dask scheduler, `tcp://HOST:PORT`.
         `resume`: continue the run in `folder`.
         """
+        if jobs < 0:
+            raise BadInput(f"jobs: {jobs}; expected 0 or more")
         store = Store(Path(folder), resume, "resume=True") if folder is not None else None
         runner: Runner | None = dask_cluster(cluster) if cluster else None
         if runner is None and len(self.points()) > 1 and (jobs or os.cpu_count() or 1) > 1 and not self._has_own_policies():
             runner = process_pool(jobs or os.cpu_count() or 1)
-        outcome = run_experiment(self.model, Options(jobs=jobs, tables=True), runner, store)
+        try:
+            outcome = run_experiment(self.model, Options(jobs=jobs, tables=True), runner, store)
+        except BaseException:
+            if store is not None:
+                store.abandon()
+            raise
         if store is not None:
             store.finish(files_of(outcome.document, outcome.tables))
         return Result(outcome.document, outcome.tables, Path(folder) if folder is not None else None)

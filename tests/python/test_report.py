@@ -16,6 +16,7 @@ from swaplab import BadInput, report
 from swaplab.analysis.relative import baseline_of, frame_of, relative, standings
 from swaplab.core.model import Document, Row
 from swaplab.report.export import static_files
+from swaplab.report.figure import drawable
 
 needs_chromium = pytest.mark.skipif(browser.CHROMIUM is None, reason="chromium is not installed (Debian package chromium)")
 
@@ -176,6 +177,11 @@ def test_a_label_that_is_cut_within_an_emoji_is_drawn() -> None:
     ]
     html = report.page([("k", d.document(rows))])
     assert "<svg" in html and all(name in html for name in names)
+
+
+def test_names_that_differ_in_what_cannot_be_drawn_stay_different() -> None:
+    names = ["a\N{ROCKET}", "a\N{GRINNING FACE}", "a\x1b", "a\x07"]
+    assert drawable({name: [name] for name in names}) == {shown: [shown] for shown in ("aU+1F680", "aU+1F600", "aU+001B", "aU+0007")}
 
 
 @pytest.mark.long

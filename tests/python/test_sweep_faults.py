@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -115,9 +115,7 @@ def test_a_killed_worker_causes_no_missing_or_duplicate_rows_and_leaves_no_files
     for count, one in enumerate(process_pool(2)(batches, Options())):
         found.append(one)
         if count == 0:
-            victim = multiprocessing.active_children()[0]
-            assert victim.pid
-            os.kill(victim.pid, signal.SIGKILL)
+            os.kill(children()[0], signal.SIGKILL)
     assert sorted(batch[1][0][0] for batch, _ in found) == list(range(POINTS))
     assert list(scratch.iterdir()) == []
     assert all(result.rows == work(batch, Options(jobs=1)).rows for batch, result in found)
@@ -131,14 +129,30 @@ def test_a_worker_killed_in_the_middle_of_a_message_is_replaced(experiment: Expe
     batches: list[Batch] = [("replay", list(enumerate(texts * 20))) for _ in range(2)]
     runs = process_pool(2)(batches, Options())
     results = [next(runs)]
-    victim = next(child for child in multiprocessing.active_children() if waits_to_write(child.pid))
-    victim.kill()
+    os.kill(next(child for child in children() if waits_to_write(child)), signal.SIGKILL)
     results += runs
     assert [len(result.rows) for _, result in results] == [20 * ROWS] * 2
     assert results[0][1].rows == results[1][1].rows
 
 
-def waits_to_write(pid: int | None) -> bool:
+def test_a_script_that_runs_a_sweep_is_not_run_again_in_its_workers(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    lines = (
+        "import swaplab",
+        "print('once')",
+        "assert len(swaplab.Trace.bundled('djpeg').replay(['clock'], ['5%', '10%'], jobs=2).rows()) == 2",
+    )
+    script.write_text("\n".join(lines))
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "once\n"), done.stderr
+
+
+def children() -> list[int]:
+    """The processes that this one has started."""
+    return [int(pid) for file in Path("/proc/self/task").glob("*/children") for pid in file.read_text().split()]
+
+
+def waits_to_write(pid: int) -> bool:
     """Whether the process blocks in a write within some seconds."""
     numbers = {"x86_64": "1", "aarch64": "64"}[os.uname().machine]
     for _ in range(400):

@@ -165,10 +165,15 @@ impl TraceBuilder {
         }
     }
 
+    /// Whether it has no reference so far, which only a trace of launches may have.
+    pub fn is_empty(&self) -> bool {
+        self.classes.is_empty() && self.pending.is_empty() && self.kind != Kind::Launch
+    }
+
     /// Write the rest of the file and rename it to its final name.
     pub fn finish(mut self) -> Result<Meta> {
         self.number_pending()?;
-        if self.classes.is_empty() && self.kind != Kind::Launch {
+        if self.is_empty() {
             return Err(BadInput::new("", "no reference in it", "at least one"));
         }
         self.meta.classes_given = self.classes.iter().any(Option::is_some);

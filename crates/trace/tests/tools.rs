@@ -57,7 +57,9 @@ fn a_slice_has_the_marks_before_its_references() {
     };
     assert_eq!(slice(0, Some(2), None).unwrap(), (vec![Mark::Switch { app: 0 }, Mark::Switch { app: 1 }], vec![(0, 10), (1, 20)]));
     assert_eq!(slice(1, None, Some("b")).unwrap(), (vec![Mark::Switch { app: 1 }, Mark::Kill { app: 1 }], vec![(1, 20)]));
-    assert!(slice(0, None, Some("c")).unwrap_err().to_string().contains("unknown app 'c'"));
+    let refused = |from, app| slice(from, None, app).unwrap_err().to_string();
+    assert!(refused(0, Some("c")).contains("unknown app 'c'"));
+    assert!(refused(1 << 40, None).contains("no reference in this part of "));
 }
 
 /// Files of the second trace follow those of the first one; file 0 is none in both.

@@ -83,8 +83,6 @@ def run_and_write(
         runner = dask_cluster(cluster)
     elif many and (jobs := options.jobs or os.cpu_count() or 1) > 1:
         runner = process_pool(jobs)
-    if resume and output is not None:
-        _refuse_other_run(output, experiment)
     store = Store(output, resume, resumed_by) if output is not None else None
     try:
         with bar(experiment.name or "running") as listener:
@@ -105,16 +103,6 @@ def run_and_write(
     elif store is not None:
         store.finish({name: text.encode() for name, text in outcome.files.items()} | files_of(outcome.document, outcome.tables))
     return outcome
-
-
-def _refuse_other_run(output: Path, experiment: Experiment) -> None:
-    """Raise BadInput if `output` has the finished run of another experiment, which would be
-    replaced.
-    """
-    if not (output / documents.SUMMARY).is_file():
-        return
-    if experiments.dumped(documents.read(output).experiment) != experiments.dumped(experiment):
-        raise BadInput(f"{path_for_message(output)}: the finished run of another experiment; expected one of this experiment, or a new folder")
 
 
 def _print_status(line: str) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from swaplab._core import Pages
+from swaplab._core import BadInput, Pages
 
 #: In the key of a policy that was given as a class object, this stands where other keys have the
 #: file. Only this process knows such a policy.
@@ -73,10 +73,12 @@ class Unfit(Exception):
 
 def key_of(policy: str | type) -> str:
     """The key of a policy given by key or as a class. A class is registered under its name in this
-    process.
+    process. Raises BadInput for anything else.
     """
     if isinstance(policy, str):
         return policy
+    if not isinstance(policy, type):
+        raise BadInput(f"policy: {policy!r}; expected a key of `swaplab list policies`, or a class")
     _given[policy.__qualname__] = policy
     return f"{HERE}:{policy.__qualname__}"
 

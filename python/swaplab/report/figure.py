@@ -15,7 +15,7 @@ from typing import TypeVar
 import altair as alt
 import polars as pl
 
-from swaplab.core.files import printable
+from swaplab.core.files import CONTROL
 from swaplab.report.theme import ROLES, JsonObject, altair_config
 
 T = TypeVar("T")
@@ -28,8 +28,8 @@ def vega_lite() -> str:
     return ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 
 
-#: Characters of more than 16 bits, such as emoji.
-BEYOND = re.compile("[\U00010000-\U0010ffff]")
+#: Control characters, and those of more than 16 bits, such as emoji.
+NOT_DRAWN = re.compile(f"{CONTROL.pattern}|[\U00010000-\U0010ffff]")
 #: Redundant parts of Vega's SVG: empty paths, and attributes that the page's style sheet sets for
 #: all drawings.
 REDUNDANT = re.compile(
@@ -96,12 +96,13 @@ def _spec(chart: alt.TopLevelMixin, opaque: bool = False) -> JsonObject:
 
 
 def drawable(value: T) -> T:
-    """Remove from a chart's description what the renderer would abort at: control characters,
-    which SVG does not allow, and characters beyond U+FFFF, which it cuts in two at a label's end.
+    """Write characters in a chart's description by their numbers where the renderer would abort:
+    control characters, which SVG does not allow, and characters beyond U+FFFF, which it cuts in two
+    at a label's end. Different names stay different.
     """
     match value:
         case str():
-            return BEYOND.sub("\N{REPLACEMENT CHARACTER}", printable(value))  # type: ignore[return-value]
+            return NOT_DRAWN.sub(lambda found: f"U+{ord(found[0]):04X}", value)  # type: ignore[return-value]
         case dict():
             return {drawable(key): drawable(inner) for key, inner in value.items()}  # type: ignore[return-value]
         case list():

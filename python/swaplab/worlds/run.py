@@ -59,6 +59,8 @@ def run(
     points = [experiments.at(experiment, point, place) for point in values]
     for point in points:
         experiments.refuse(point, place)
+    if store is not None:
+        store.refuse_other(experiment)
     inputs = inputs_of(points[0])
     results: list[WorldResult] = []
     worlds = points[0].run.on

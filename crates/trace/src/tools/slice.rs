@@ -66,11 +66,18 @@ pub fn slice(trace: &Trace, part: &Slice, output: &Path, progress: Progress) -> 
         }
         Ok(index < end)
     })?;
+    if builder.is_empty() {
+        let found = format!("no reference in this part of {}", trace.meta.references());
+        return Err(BadInput::new(trace.place(), found, "a part with at least one"));
+    }
     builder.finish().map_err(|e| e.within(trace.place()))
 }
 
 fn app_named(trace: &Trace, name: &str) -> Result<AppId> {
     let apps = &trace.meta.apps;
+    if apps.is_empty() {
+        return Err(BadInput::new(trace.place(), format!("no app '{name}'"), "no app, as the trace names none"));
+    }
     let position = apps.iter().position(|a| a.name == name);
     position.map(|i| i as AppId).ok_or_else(|| swaplab_vocab::unknown_key(trace.place(), "app", name, apps.iter().map(|a| a.name.as_str())))
 }

@@ -7,33 +7,29 @@ whose sender died.
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
+import subprocess
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from multiprocessing.connection import Connection, wait
+from multiprocessing import Pipe
+from multiprocessing.connection import wait
 
 from swaplab.core.errors import Failed
 from swaplab.worlds.result import Options, WorldResult
-from swaplab.worlds.sweep.runner import Batch, Runner, work_on_one_thread
+from swaplab.worlds.sweep.runner import Batch, Runner
+from swaplab.worlds.sweep.worker import command
 
 #: The run fails if the workers of one batch die this many times.
 TRIES = 3
-#: Workers are spawned, because forked children of a process with threads can hang.
-_SPAWN = multiprocessing.get_context("spawn")
 
 
 class Worker:
     """A process that runs one batch at a time."""
 
     def __init__(self, scratch: str) -> None:
-        self.pipe, theirs = _SPAWN.Pipe()
-        self.process = _SPAWN.Process(target=_serve, args=(theirs, scratch))
-        self.process.start()
-        theirs.close()
+        self.pipe, theirs = Pipe()
+        with theirs:
+            self.process = subprocess.Popen(command(theirs.fileno(), scratch), pass_fds=[theirs.fileno()])
         self.batch: int | None = None
 
     def give(self, at: int, batch: Batch) -> None:
@@ -57,7 +53,7 @@ class Worker:
         self.pipe.close()
         if at_once:
             self.process.kill()
-        self.process.join()
+        self.process.wait()
 
 
 def process_pool(jobs: int) -> Runner:
@@ -111,35 +107,6 @@ def _begin_next(workers: list[Worker], todo: dict[int, Batch]) -> None:
             worker.give(at, todo.pop(at))
 
 
-def _serve(pipe: Connection[WorldResult | Exception, Batch], scratch: str) -> None:
-    """Run batches until the parent closes the pipe.
-
-    Ctrl-C reaches every process of a terminal, but only the parent handles it. The worker's
-    temporary files are in `scratch`, which the parent removes.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    tempfile.tempdir = os.environ["TMPDIR"] = scratch
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    with suppress(EOFError, OSError):
-        while True:
-            pipe.send(_outcome(pipe.recv()))
-
-
 def _worker_died(batch: Batch) -> str:
     key, _ = batch
     return f"world {key}: worker processes died {TRIES} times on one batch; expected more free memory, or fewer processes (--jobs)"
-
-
-def _outcome(batch: Batch) -> WorldResult | Exception:
-    try:
-        return work_on_one_thread(batch)
-    except Exception as error:
-        return error
-
-
-def _end_with_parent() -> None:
-    """Exit when the parent has ended: the result of a running batch is then useless."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)

@@ -16,9 +16,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from swaplab.core.document import SUMMARY
+from swaplab.core.document import SUMMARY, read
 from swaplab.core.errors import BadInput, Failed
+from swaplab.core.experiment import dumped
 from swaplab.core.files import path_for_message, write_whole
+from swaplab.core.model import Experiment
 from swaplab.worlds.result import CoreResult
 
 PARTS = "parts"
@@ -52,6 +54,15 @@ class Store:
                 unfinished.unlink()
         except OSError as error:
             raise BadInput(f"{path_for_message(folder)}: {error.strerror}; expected a folder to write the run into") from None
+
+    def refuse_other(self, experiment: Experiment) -> None:
+        """Raise BadInput if the folder has the finished run of another experiment, which would be
+        replaced.
+        """
+        if (self.folder / SUMMARY).is_file() and dumped(read(self.folder).experiment) != dumped(experiment):
+            raise BadInput(
+                f"{path_for_message(self.folder)}: the finished run of another experiment; expected one of this, or a new folder"
+            )
 
     def results(self, keys: list[str]) -> dict[int, CoreResult]:
         """Read the rows and warnings of finished points, by index. A point with a damaged file, as
