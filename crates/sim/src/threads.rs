@@ -18,8 +18,8 @@ pub fn pool(jobs: usize, tasks: usize) -> Result<rayon::ThreadPool> {
         .map_err(|e| BadInput::new("jobs", e.to_string(), "threads that this machine can start"))
 }
 
-/// Run `work` on `pool`, and call `goes_on` on this thread meanwhile. Once it has returned false, the
-/// flag that `work` has is set.
+/// Run `work` on `pool`, and call `goes_on` on this thread meanwhile. Once it has returned false,
+/// the flag that `work` has is set.
 pub fn run_watched<T: Send>(pool: &rayon::ThreadPool, mut goes_on: impl FnMut() -> bool, work: impl FnOnce(&AtomicBool) -> T + Send) -> T {
     let (stop, (done, ended)) = (AtomicBool::new(false), channel::<()>());
     std::thread::scope(|scope| {

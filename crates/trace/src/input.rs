@@ -1,6 +1,5 @@
 //! The bytes of a file, a pipe or standard input. While a pipe has none, work can still be stopped.
 
-use crate::source::Progress;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use std::cell::{Cell, RefCell};
@@ -9,6 +8,10 @@ use std::io::{Error, ErrorKind, Read, Result};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::rc::Rc;
+
+/// A callback for progress with (work done, total work or 0 if unknown). Returning `false` stops
+/// the work.
+pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 
 /// How long a pipe is waited for before the progress is reported again.
 const PERIOD: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
@@ -99,52 +102,5 @@ impl Read for Input<'_> {
                 }
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::source::Source;
-    use std::io::Write;
-    use std::path::PathBuf;
-
-    fn fifo(folder: &tempfile::TempDir) -> PathBuf {
-        let path = folder.path().join("pipe");
-        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR, 0)
-            .unwrap();
-        path
-    }
-
-    #[test]
-    fn a_pipe_without_a_writer_is_left_when_the_caller_stops() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut calls = 0;
-        let mut stop = |_, _| {
-            calls += 1;
-            calls < 3
-        };
-        let error = Source::open(&fifo(&folder), &mut stop).err().unwrap();
-        assert!(error.to_string().ends_with("pipe: byte 0"), "{error}");
-        assert_eq!(calls, 3);
-    }
-
-    #[test]
-    fn a_named_pipe_is_read_to_its_end_and_each_byte_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = fifo(&folder);
-        let writer = std::thread::spawn({
-            let path = path.clone();
-            move || {
-                let mut pipe = std::fs::OpenOptions::new().write(true).open(path).unwrap();
-                for line in ["1 R\n", "2 W\n"] {
-                    std::thread::sleep(std::time::Duration::from_millis(150));
-                    pipe.write_all(line.as_bytes()).unwrap();
-                }
-            }
-        });
-        let mut go_on = |_, _| true;
-        let mut source = Source::open(&path, &mut go_on).unwrap();
-        assert_eq!(crate::source::read_to_end(&mut source, 100).unwrap(), b"1 R\n2 W\n");
-        writer.join().unwrap();
     }
 }

@@ -1,15 +1,12 @@
 //! Input from a file or standard input, decompressed if its first bytes are those of zstd, gzip or
 //! zlib; and text in chunks of complete lines.
 
+pub use crate::input::Progress;
 use crate::input::{Input, Reading};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::rc::Rc;
 use swaplab_vocab::{BadInput, Result};
-
-/// A callback for progress with (work done, total work or 0 if unknown). Returning `false` stops
-/// the work.
-pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 
 /// Number of bytes that are read at a time; they stay in the processor's cache until they are
 /// parsed.

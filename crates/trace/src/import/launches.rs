@@ -1,7 +1,7 @@
 //! `launches`: a header `seq,t_s,app,category,fg_s`, then a line for each app launch: its number,
-//! its time in seconds, the app and its category, and the seconds for which it stays in front. Times
-//! never run backwards. They may be those of a clock, such as seconds since 1970: the trace starts
-//! with the first launch.
+//! its time in seconds, the app and its category, and the seconds for which it stays in front.
+//! Times never run backwards. They may be those of a clock, such as seconds since 1970: the trace
+//! starts with the first launch.
 
 use super::{decimal, Format, Info, Options};
 use crate::builder::TraceBuilder;

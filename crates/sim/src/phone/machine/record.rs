@@ -240,6 +240,18 @@ impl Record {
 mod tests {
     use super::*;
 
+    /// Three apps, two ranges of shared pages, the system.
+    #[test]
+    fn each_owner_has_traffic_of_its_own_and_is_found_by_its_index() {
+        let mut record = Record::new(4096, 3, vec!["runtime".into(), "fonts".into()]);
+        let owners = [0, 1, 2, shared_owner(0), shared_owner(1), SYSTEM];
+        for (number, owner) in owners.into_iter().enumerate() {
+            record.traffic_of(owner).rejected = number as u64;
+        }
+        assert_eq!(record.traffic.iter().map(|of| of.rejected).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5]);
+        assert_eq!((0..6).map(|at| record.owner_at(at)).collect::<Vec<_>>(), owners);
+    }
+
     #[test]
     fn of_two_samples_at_the_same_time_the_later_is_kept() {
         let sample = |at_ns, free| {

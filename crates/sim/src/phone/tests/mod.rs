@@ -274,6 +274,8 @@ fn a_row_has_intervals_and_values_of_each_seed() {
     let detail = row.phone.unwrap();
     assert!(detail.premise_built && detail.memory_was_tight && detail.apps.len() > 10);
     assert!(detail.timeline.at_s.windows(2).all(|pair| pair[0] < pair[1]), "no two samples at the same time");
+    let (end_s, kills) = (*detail.timeline.at_s.last().unwrap(), &detail.timeline.kills);
+    assert!(!kills.is_empty() && kills.iter().all(|kill| 0.0 < kill.at_s && kill.at_s <= end_s), "{kills:?}");
     assert!(row.media["flash"].write_bytes > 0.0);
     // One trace for all seeds is one user, and so is a table.
     let mut in_turn = small(vec![design("van", "flash", "none")]);
