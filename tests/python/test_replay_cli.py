@@ -372,4 +372,5 @@ def test_a_pipe_as_output_stays_a_pipe(tmp_path: Path, small: Path) -> None:
             assert len(reader.communicate()[0]) > 1000
         assert pipe.is_fifo()
     here("trace", "import", small, "--format", "oslab", "-o", pipe).refuses("a device or a pipe; expected a file")
+    here("trace", "import", small, "--format", "oslab", "-o", "-").refuses("-: standard output; expected a file")
     assert pipe.is_fifo()

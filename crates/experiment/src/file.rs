@@ -7,6 +7,7 @@ use crate::experiment::Experiment;
 use crate::machine::preset;
 use crate::worlds::refuse_unread;
 use serde::Deserialize;
+use serde_path_to_error::Segment;
 use swaplab_vocab::{unknown_key, BadInput, Result};
 use toml::{Table, Value};
 
@@ -97,14 +98,35 @@ fn typed(place: &str, table: Table) -> Result<Experiment> {
 
 /// Append the path of the key to the place of an error, unless the message already names the key.
 fn with_key(place: &str, key: &serde_path_to_error::Path, message: &str) -> String {
-    let path = key.to_string();
-    let last = path.rsplit('.').next().unwrap_or("");
+    let path = path_of(key);
+    let last = path.rsplit(['.', ' ']).next().unwrap_or("");
     let named = message.starts_with("unknown field") || message.starts_with(&format!("{last}:"));
-    if named || ["", ".", "?"].contains(&path.as_str()) {
+    if named || path.is_empty() {
         place.into()
     } else {
         format!("{place}: {path}")
     }
+}
+
+/// The path of a key as messages have it: `machine.dram`, or `design 1: policy` in the first item
+/// of a list.
+fn path_of(key: &serde_path_to_error::Path) -> String {
+    let mut path = String::new();
+    for segment in key {
+        match segment {
+            Segment::Seq { index } => path += &format!(" {}:", index + 1),
+            Segment::Map { key } | Segment::Enum { variant: key } => {
+                path += match path.as_bytes().last() {
+                    None => "",
+                    Some(b':') => " ",
+                    Some(_) => ".",
+                };
+                path += key;
+            }
+            Segment::Unknown => {}
+        }
+    }
+    path.trim_end_matches(':').into()
 }
 
 /// Merge `[machine]` into the table of its preset.

@@ -160,6 +160,7 @@ fn invalid_experiments_are_refused_in_one_line_with_the_key() {
     let cases: &[(&str, &[&str], &str)] = &[
         ("[workload]\ntrce = 'x'\n[[design]]\n", &[], "e.toml: line 2: unknown key 'trce'; expected 'trace' (did you mean that?)"),
         ("[[design]]\n", &[], "e.toml: workload: no workload; expected a trace, launches or apps"),
+        ("[[design]]\npolicy = ['lru', 'clock:bits=1,bits=2']\n", &[], "e.toml: line 2: design 1: policy 2: clock: bits twice"),
         ("[workload]\ntrace = 'x'\n", &[], "e.toml: no design; expected at least one [[design]]"),
         (PHONE, &["machine.dram=10%"], "a percentage is of a trace's footprint, and there is no trace"),
         (PHONE, &["machine.dram=99999999999GiB"], "too large"),

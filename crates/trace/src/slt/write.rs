@@ -77,8 +77,10 @@ impl TraceWriter {
             return Err(BadInput::new(place, format!("page size {page_size}"), "4096 or 16384"));
         }
         let to = Replacement::of(path).map_err(|e| BadInput::io(&place, e))?;
-        if to.is_device() {
-            return Err(BadInput::new(place, "a device or a pipe", "a file: a trace is read back once it is written"));
+        let is_standard_output = path == Path::new("-");
+        if is_standard_output || to.is_device() {
+            let found = if is_standard_output { "standard output" } else { "a device or a pipe" };
+            return Err(BadInput::new(place, found, "a file: a trace is read back once it is written"));
         }
         let mut header = [0u8; HEADER_BYTES];
         header[..8].copy_from_slice(&MAGIC);
