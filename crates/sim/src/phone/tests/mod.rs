@@ -274,6 +274,8 @@ fn a_row_has_intervals_and_values_of_each_seed() {
     let detail = row.phone.unwrap();
     assert!(detail.premise_built && detail.memory_was_tight && detail.apps.len() > 10);
     assert!(detail.timeline.at_s.windows(2).all(|pair| pair[0] < pair[1]), "no two samples at the same time");
+    let (waits_ms, delay_ms) = (detail.queue_waits_ms.values().sum::<f64>(), row.launches.unwrap().delay_ms.unwrap().mean);
+    assert!(0.0 < waits_ms && waits_ms < delay_ms * 120.0, "{waits_ms} of {delay_ms} in each of 120 launches");
     let (end_s, kills) = (*detail.timeline.at_s.last().unwrap(), &detail.timeline.kills);
     assert!(!kills.is_empty() && kills.iter().all(|kill| 0.0 < kill.at_s && kill.at_s <= end_s), "{kills:?}");
     assert!(row.media["flash"].write_bytes > 0.0);

@@ -93,6 +93,19 @@ fn a_page_under_write_back_can_take_its_frame_back_until_it_is_written() {
     queue.check().unwrap();
 }
 
+/// A page that the policy has taken back leaves while it is being written: nothing waits for the
+/// write any more.
+#[test]
+fn a_page_that_was_taken_back_and_used_is_no_longer_written_for_its_frame() {
+    let (prices, mut queue) = (emmc(), WriteBack::new(IoOrder::Noop, 2));
+    queue.submit(&write_charge(Medium::Flash, 2, 1, 8 * MS), &Outgoing::holding(0..2, Medium::Flash, true), 0, &prices);
+    assert_eq!((queue.taken_back(), queue.is_writing()), (2, true));
+    assert_eq!((queue.take_frame(0), queue.taken_back(), queue.is_writing()), (true, 1, true));
+    assert_eq!((queue.take_frame(1), queue.taken_back(), queue.is_writing()), (true, 0, false));
+    assert_eq!((queue.frames_at(9 * MS), queue.take_written()), (0, None));
+    queue.check().unwrap();
+}
+
 /// UFS 3.1 writes 70,000 pages a second, several at a time.
 #[test]
 fn a_read_waits_only_when_every_place_is_taken() {
