@@ -136,7 +136,13 @@ fn a_long_direct_reclaim_ends_in_a_kill() {
 /// Six frames, filled by apps 0 and 1, on a phone with `cores` processors; then page 6 of app 2 got
 /// a frame.
 fn crowded(cores: u64, kswapd_core: KswapdCore) -> Machine {
+    crowded_with(cores, kswapd_core, 0)
+}
+
+/// The same, where a page takes `page_ns` more to evict.
+fn crowded_with(cores: u64, kswapd_core: KswapdCore, page_ns: u64) -> Machine {
     let mut phone = with_launches(&design("s", "zram", "none"), &[], &|phone, _| {
+        phone.page_work.anon_out_ns += page_ns;
         (phone.pool_in_dram, phone.cores, phone.kswapd_core, phone.little_speed, phone.little_power) =
             (false, cores, kswapd_core, 0.25, 0.1);
     });
@@ -175,6 +181,22 @@ fn takes_turns(mut phone: Machine) {
     assert_eq!((phone.clock.take_stalls().total_ns(), phone.counts.background_ns), (0, batch_ns));
     assert_eq!(phone.clock.memory_ns, direct_ns + batch_ns);
     check(&phone).unwrap();
+}
+
+/// A page takes 9.5 ms to evict. The task has just reclaimed one for itself, so it has had more time
+/// than kswapd, whose turn ends at the second tick. After a tick of the task kswapd does the rest.
+#[test]
+fn a_turn_of_kswapd_that_does_not_finish_its_batch_ends_at_a_tick() {
+    let mut phone = crowded_with(1, KswapdCore::Own, 9_500_000);
+    assert_eq!(phone.clock.take_stalls().direct_reclaim_ns / 100_000, 95);
+    let mut turns = vec![];
+    while phone.clock.now() < 40_000_000 {
+        phone.clock.work(1_000_000);
+        phone.catch_up();
+        turns.extend(Some(phone.clock.take_stalls().total_ns()).filter(|ns| *ns > 0));
+    }
+    assert_eq!((turns[0], turns.len(), turns.iter().sum::<u64>()), (8_000_000, 2, phone.counts.background_ns));
+    assert_eq!(phone.counts.background_ns / 100_000, 95);
 }
 
 /// kswapd has reached the high watermark before 4 ms, or after its turn began at that tick, and
