@@ -253,6 +253,14 @@ mod tests {
         read_capture(&Trace::open(&path).unwrap(), &mut |_, _| true)
     }
 
+    /// A page of a private mapping that the app has written is its own.
+    #[test]
+    fn a_page_of_a_file_that_is_written_counts_as_anonymous() {
+        let c = capture("L W105 R106 S R105 R106").unwrap();
+        assert_eq!((c.anon_pages, c.file_pages), (1, 1));
+        assert_eq!((c.launch, c.resumes[0]), (Used { anon: 1, file: 1, written: 1 }, Used { anon: 1, file: 1, written: 0 }));
+    }
+
     /// A case worked by hand: eleven anonymous pages, one of which is unmapped and one first used
     /// by the last resume; four file pages.
     #[test]

@@ -314,8 +314,10 @@ mod tests {
     fn each_operation_has_its_cost() {
         let counts = Counts { swap_reads: 2, swap_writes: 3, file_reads: 5, file_writes: 7, ..Counts::default() };
         let costs = Costs { swap_read_ns: 11, swap_write_ns: 13, file_read_ns: 17, file_write_ns: 19 };
-        let times = counts.times(&costs);
+        let mut times = counts.times(&costs);
         assert_eq!([times.swap_read_ns, times.swap_write_ns, times.file_read_ns, times.file_write_ns], [22, 39, 85, 133]);
         assert_eq!(times.io_time_ns, 279);
+        times.set_swap((30, 7));
+        assert_eq!((times.swap_read_ns, times.swap_write_ns, times.io_time_ns), (30, 7, 30 + 7 + 85 + 133));
     }
 }

@@ -20,7 +20,7 @@ use small::{booted, check, design, frames_in_use, models, only, rows_of, small, 
 use swaplab_apps::compaction::Compact;
 use swaplab_apps::Start;
 use swaplab_experiment::apps::Shared;
-use swaplab_experiment::document::Row;
+use swaplab_experiment::document::{AppRow, Row};
 use swaplab_experiment::{Apps, Background, Experiment, Launches, Mib, Prepage, Proactive, Size, Span};
 
 #[test]
@@ -274,6 +274,8 @@ fn a_row_has_intervals_and_values_of_each_seed() {
     let detail = row.phone.unwrap();
     assert!(detail.premise_built && detail.memory_was_tight && detail.apps.len() > 10);
     assert!(detail.timeline.at_s.windows(2).all(|pair| pair[0] < pair[1]), "no two samples at the same time");
+    let sum = |of: fn(&AppRow) -> f64| Some(detail.apps.iter().map(of).sum::<f64>());
+    assert_eq!([sum(|app| app.swap_out_bytes), sum(|app| app.swap_in_bytes)], [row.paging.swap_out_bytes, row.paging.swap_in_bytes]);
     let (waits_ms, delay_ms) = (detail.queue_waits_ms.values().sum::<f64>(), row.launches.unwrap().delay_ms.unwrap().mean);
     assert!(0.0 < waits_ms && waits_ms < delay_ms * 120.0, "{waits_ms} of {delay_ms} in each of 120 launches");
     let (end_s, kills) = (*detail.timeline.at_s.last().unwrap(), &detail.timeline.kills);
