@@ -124,12 +124,26 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
+    /// A section has 65,536 times. Of each three members one leaves.
+    #[test]
+    fn ranks_in_several_sections() {
+        let mut times = Times::new(80_000);
+        while !times.full() && times.next <= 300_000 {
+            times.push();
+        }
+        (3..=300_000).step_by(3).for_each(|time| times.remove(time));
+        assert_eq!((times.sections.len() > 5, times.members), (true, 200_000));
+        for time in [1, 2, 4, 64, 65_534, 65_537, 131_071, 131_074, 196_610, 262_144, 299_999] {
+            let rank = time - time / 3;
+            assert_eq!((times.up_to(time), times.at_or_after(time)), (rank, 200_000 - rank + 1), "{time}");
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn ranks_are_those_of_a_sorted_set(steps in prop::collection::vec((any::<u32>(), 0u8..40), 1..400)) {
-            // There is room for two sections. Some steps push thousands of times, so that words,
-            // groups and sections become full.
+            // Some steps push thousands of times, so that words and groups become full.
             let mut times = Times::new(20_000);
             let mut model = BTreeSet::new();
             for (number, step) in steps {

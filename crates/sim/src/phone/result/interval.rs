@@ -71,6 +71,13 @@ mod tests {
         assert_eq!((pooled(&[vec![1.0, 2.0], vec![]]), mean_interval(&[1.0])), (None, None));
     }
 
+    /// The nearest ranks of 2.5 % and 97.5 % of 500 values are 12.5 and 487.5, rounded up.
+    #[test]
+    fn an_interval_ends_at_the_nearest_ranks() {
+        assert_eq!(ends((1..=500).rev().map(f64::from).collect()), [13.0, 488.0]);
+        assert_eq!(ends(vec![7.0]), [7.0, 7.0]);
+    }
+
     /// In a resample of two users, the mean is that of the first or of the second with 1/4 each,
     /// and the middle with 1/2.
     #[test]

@@ -278,6 +278,8 @@ fn a_row_has_intervals_and_values_of_each_seed() {
     assert_eq!([sum(|app| app.swap_out_bytes), sum(|app| app.swap_in_bytes)], [row.paging.swap_out_bytes, row.paging.swap_in_bytes]);
     let (waits_ms, delay_ms) = (detail.queue_waits_ms.values().sum::<f64>(), row.launches.unwrap().delay_ms.unwrap().mean);
     assert!(0.0 < waits_ms && waits_ms < delay_ms * 120.0, "{waits_ms} of {delay_ms} in each of 120 launches");
+    let longest_s = detail.timeline.at_s.last().copied();
+    assert!(detail.entry_lifetime_s.p90 > Some(0.0) && detail.entry_lifetime_s.p90 < longest_s, "{:?}", detail.entry_lifetime_s);
     let (end_s, kills) = (*detail.timeline.at_s.last().unwrap(), &detail.timeline.kills);
     assert!(!kills.is_empty() && kills.iter().all(|kill| 0.0 < kill.at_s && kill.at_s <= end_s), "{kills:?}");
     assert!(row.media["flash"].write_bytes > 0.0);
