@@ -183,8 +183,9 @@ fn takes_turns(mut phone: Machine) {
     check(&phone).unwrap();
 }
 
-/// A page takes 9.5 ms to evict. The task has just reclaimed one for itself, so it has had more time
-/// than kswapd, whose turn ends at the second tick. After a tick of the task kswapd does the rest.
+/// A page takes 9.5 ms to evict. The task has just reclaimed one for itself, so it has had more
+/// time than kswapd, whose turn ends at the second tick. After a tick of the task kswapd does the
+/// rest.
 #[test]
 fn a_turn_of_kswapd_that_does_not_finish_its_batch_ends_at_a_tick() {
     let mut phone = crowded_with(1, KswapdCore::Own, 9_500_000);
