@@ -248,7 +248,7 @@ BAD = {
     "format": (["trace", "import", "T", "--format", "oslaab", "-o", "out.slt"], "unknown format 'oslaab'; expected 'oslab'"),
     "to": (["trace", "convert", "T", "--to", "cvs", "-o", "out.csv"], "unknown format 'cvs'; expected 'csv'"),
     "folder": (["trace", "import", "T", "-o", "nowhere/out.slt"], "nowhere/out.slt: No such file"),
-    "app": (["trace", "slice", "T", "--app", "maps", "-o", "out.slt"], "unknown app 'maps'"),
+    "app": (["trace", "slice", "T", "--app", "maps", "-o", "out.slt"], "unknown app 'maps'; expected none, as the trace names no apps"),
     "page size": (["trace", "import", "T", "--page-size", "5000", "-o", "out.slt"], "page size 5000; expected 4096 or 16384"),
     "onto itself": (["trace", "import", "T", "-o", "T"], "T: is also an input; expected another file"),
     "saved onto the trace": ([*REPLAY, "--memory", "5%", "--save", "T"], "T"),

@@ -76,7 +76,7 @@ pub fn slice(trace: &Trace, part: &Slice, output: &Path, progress: Progress) -> 
 fn app_named(trace: &Trace, name: &str) -> Result<AppId> {
     let apps = &trace.meta.apps;
     if apps.is_empty() {
-        return Err(BadInput::new(trace.place(), format!("no app '{name}'"), "no app, as the trace names none"));
+        return Err(BadInput::new(trace.place(), format!("unknown app '{name}'"), "none, as the trace names no apps"));
     }
     let position = apps.iter().position(|a| a.name == name);
     position.map(|i| i as AppId).ok_or_else(|| swaplab_vocab::unknown_key(trace.place(), "app", name, apps.iter().map(|a| a.name.as_str())))
