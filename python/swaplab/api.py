@@ -26,7 +26,7 @@ from swaplab.worlds.result import Options
 from swaplab.worlds.sweep.cluster import dask_cluster
 from swaplab.worlds.sweep.pool import process_pool
 from swaplab.worlds.sweep.runner import Runner
-from swaplab.worlds.sweep.store import Store
+from swaplab.worlds.sweep.store import Store, abandoned_on_error
 from swaplab.worlds.traces import lasting
 
 
@@ -81,12 +81,8 @@ class Experiment:
         runner: Runner | None = dask_cluster(cluster) if cluster else None
         if runner is None and len(self.points()) > 1 and (jobs or os.cpu_count() or 1) > 1 and not self._has_own_policies():
             runner = process_pool(jobs or os.cpu_count() or 1)
-        try:
+        with abandoned_on_error(store):
             outcome = run_experiment(self.model, Options(jobs=jobs, tables=True), runner, store)
-        except BaseException:
-            if store is not None:
-                store.abandon()
-            raise
         if store is not None:
             store.finish(files_of(outcome.document, outcome.tables))
         return Result(outcome.document, outcome.tables, Path(folder) if folder is not None else None)

@@ -31,7 +31,7 @@ from swaplab.core.files import path_for_message
 from swaplab.core.model import Document, Experiment, Row
 from swaplab.worlds import run
 from swaplab.worlds.result import Options
-from swaplab.worlds.sweep.store import Store
+from swaplab.worlds.sweep.store import Store, abandoned_on_error
 
 #: The preset whose machine and apps are used by default; it has the sizes of current apps.
 APPS = "android-15"
@@ -98,7 +98,7 @@ def advise(
     about = base.about if Path(apps).exists() else ""
     phone = advice.current(base, now)
     store = Store(output) if output is not None else None
-    try:
+    with abandoned_on_error(store):
         with tempfile.TemporaryDirectory() as folder:
             # The file keeps its name, which is the name of the workload in tables.
             mapped = Path(folder) / launches.with_suffix(".csv").name
@@ -113,10 +113,6 @@ def advise(
             page = report.page([("advice", recommendation)], "advice", glance=document.rows)
             summary = recommendation.model_dump_json(indent=1) + "\n"
             store.finish({"report.html": page.encode(), SUMMARY: summary.encode()})
-    except BaseException:
-        if store is not None:
-            store.abandon()
-        raise
     print(recommendation.model_dump_json(indent=2)) if as_json else _print_advice(recommendation, document)
     if output is not None and not as_json:
         print(f"report: {path_for_message(output / 'report.html')}")
@@ -127,16 +123,12 @@ def advise(
 def _advise_on_samples(source: Path, columns: str | None, output: Path | None, as_json: bool) -> None:
     """Print what samples say by themselves, and write it to the folder `output` if one is given."""
     store = Store(output) if output is not None else None
-    try:
+    with abandoned_on_error(store):
         samples = memory_samples.read(source, launch_list.parse_columns(columns)["time"])
         found = of_samples.advise(samples, source)
         if store is not None:
             summary = found.model_dump_json(indent=1) + "\n"
             store.finish({"report.html": report.page([("samples", found)], "samples").encode(), SUMMARY: summary.encode()})
-    except BaseException:
-        if store is not None:
-            store.abandon()
-        raise
     if as_json:
         print(found.model_dump_json(indent=2))
         return

@@ -19,8 +19,8 @@ from swaplab.core import experiment as experiments
 from swaplab.core.experiment import BUNDLED
 from swaplab.core.files import path_for_message, refuse_overwrite, try_output, utf8_name, write_whole
 from swaplab.core.model import Experiment
+from swaplab.core.trace import STANDARD_INPUT
 from swaplab.worlds.result import Options
-from swaplab.worlds.traces import STANDARD_INPUT
 
 
 def register(app: typer.Typer) -> None:

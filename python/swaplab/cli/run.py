@@ -23,7 +23,7 @@ from swaplab.worlds.run import Outcome, run
 from swaplab.worlds.sweep.cluster import dask_cluster
 from swaplab.worlds.sweep.pool import process_pool
 from swaplab.worlds.sweep.runner import Runner
-from swaplab.worlds.sweep.store import Store
+from swaplab.worlds.sweep.store import Store, abandoned_on_error
 
 
 def register(app: typer.Typer) -> None:
@@ -85,19 +85,14 @@ def run_and_write(
         runner = process_pool(jobs)
     store = Store(output, resume, resumed_by) if output is not None else None
     try:
-        with bar(experiment.name or "running") as listener:
+        with abandoned_on_error(store), bar(experiment.name or "running") as listener:
             run_options = Options(**{**vars(options), "listener": listener})
             outcome = run(experiment, run_options, runner, None if options.dry_run else store, place)
     except KeyboardInterrupt:
         if store is None:
             raise
-        store.abandon()
         remedy = f"go on with {resumed_by}" if resumed_by else "remove the folder and run the command again"
         raise KeyboardInterrupt(f"{path_for_message(store.folder)}: stopped; {remedy}") from None
-    except BaseException:
-        if store is not None:
-            store.abandon()
-        raise
     if store is not None and options.dry_run:
         store.abandon()
     elif store is not None:

@@ -16,6 +16,8 @@ from swaplab.core.model import Reading
 
 #: First bytes of a `.slt` (docs/trace-format.md).
 SLT = b"swaplab\0"
+#: The path that means standard input.
+STANDARD_INPUT = "-"
 
 
 class TraceInfo(BaseModel):
@@ -76,7 +78,7 @@ def is_slt(trace: Path) -> bool:
     """
     try:
         # The core reads a pipe, and standard input, once.
-        if not trace.is_file() or trace == Path("-"):
+        if not trace.is_file() or str(trace) == STANDARD_INPUT:
             return False
         with trace.open("rb") as file:
             return file.read(len(SLT)) == SLT

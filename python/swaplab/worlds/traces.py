@@ -16,10 +16,7 @@ from swaplab.core.errors import BadInput, NotSupported
 from swaplab.core.experiment import dumped, trace_path
 from swaplab.core.files import path_for_message
 from swaplab.core.model import Experiment, Reading
-from swaplab.core.trace import is_slt, refuse_reading_of_slt
-
-#: The path that means standard input.
-STANDARD_INPUT = "-"
+from swaplab.core.trace import STANDARD_INPUT, is_slt, refuse_reading_of_slt
 
 
 def with_local_trace(experiment: Experiment) -> Experiment:
@@ -89,7 +86,7 @@ def lasting(trace: Path) -> Path:
     """Return a path of `trace` that can be read more than once: itself, or a copy of a pipe or of
     standard input.
     """
-    return _copy_of_pipe(trace) if trace == Path(STANDARD_INPUT) or trace.is_fifo() else trace
+    return _copy_of_pipe(trace) if str(trace) == STANDARD_INPUT or trace.is_fifo() else trace
 
 
 @cache
@@ -97,8 +94,9 @@ def _copy_of_pipe(trace: Path) -> Path:
     """Copy a pipe or standard input to a file. All runs of this process share the copy, whatever
     their reading options.
     """
-    target = Path(tempfile.mkdtemp(dir=_scratch().name)) / ("stdin" if trace == Path(STANDARD_INPUT) else trace.name)
-    with nullcontext(sys.stdin.buffer) if trace == Path(STANDARD_INPUT) else trace.open("rb") as source, target.open("wb") as copy:
+    is_stdin = str(trace) == STANDARD_INPUT
+    target = Path(tempfile.mkdtemp(dir=_scratch().name)) / ("stdin" if is_stdin else trace.name)
+    with nullcontext(sys.stdin.buffer) if is_stdin else trace.open("rb") as source, target.open("wb") as copy:
         shutil.copyfileobj(source, copy)
     return target
 

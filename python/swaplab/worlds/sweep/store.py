@@ -11,7 +11,8 @@ from __future__ import annotations
 import fcntl
 import os
 import weakref
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -118,3 +119,14 @@ class Store:
 
     def _file(self, key: str) -> Path:
         return self.parts / f"{key}.json"
+
+
+@contextmanager
+def abandoned_on_error(store: Store | None) -> Iterator[None]:
+    """Abandon the store, if there is one, when the block raises."""
+    try:
+        yield
+    except BaseException:
+        if store is not None:
+            store.abandon()
+        raise
