@@ -16,16 +16,15 @@ from swaplab.core import model
 from swaplab.core.errors import BadInput
 from swaplab.core.experiment import BUNDLED, Point
 from swaplab.core.files import utf8_name
-from swaplab.core.model import Document, Reading
+from swaplab.core.model import Reading
 from swaplab.core.policy import key_of
 from swaplab.core.trace import TraceInfo, info_html, lru_curve
 from swaplab.report.folder import files_of
 from swaplab.report.page import Section
 from swaplab.worlds import run as run_experiment
 from swaplab.worlds.result import Options
-from swaplab.worlds.sweep.cluster import dask_cluster
-from swaplab.worlds.sweep.pool import process_pool
-from swaplab.worlds.sweep.runner import Runner
+from swaplab.worlds.run import Outcome
+from swaplab.worlds.sweep.choice import runner_for
 from swaplab.worlds.sweep.store import Store, abandoned_on_error
 from swaplab.worlds.traces import lasting
 
@@ -78,14 +77,12 @@ class Experiment:
         if jobs < 0:
             raise BadInput(f"jobs: {jobs}; expected 0 or more")
         store = Store(Path(folder), resume, "resume=True") if folder is not None else None
-        runner: Runner | None = dask_cluster(cluster) if cluster else None
-        if runner is None and len(self.points()) > 1 and (jobs or os.cpu_count() or 1) > 1 and not self._has_own_policies():
-            runner = process_pool(jobs or os.cpu_count() or 1)
+        runner = runner_for(1 if self._has_own_policies() else len(self.points()), jobs, cluster)
         with abandoned_on_error(store):
             outcome = run_experiment(self.model, Options(jobs=jobs, tables=True), runner, store)
         if store is not None:
-            store.finish(files_of(outcome.document, outcome.tables))
-        return Result(outcome.document, outcome.tables, Path(folder) if folder is not None else None)
+            store.finish(files_of(outcome))
+        return Result(outcome, Path(folder) if folder is not None else None)
 
     def _has_own_policies(self) -> bool:
         """Whether a policy was given as a class, which only this process knows."""
@@ -99,15 +96,15 @@ class Experiment:
 class Result:
     """The result of a run. `document` is what `--json` prints; times in ns, sizes in bytes."""
 
-    def __init__(self, document: Document, tables: dict[str, pl.DataFrame] | None = None, folder: Path | None = None) -> None:
-        self.document = document
-        self._tables = tables or {}
+    def __init__(self, outcome: Outcome, folder: Path | None = None) -> None:
+        self.document = outcome.document
+        self._outcome = outcome
         self._folder = folder
 
     @classmethod
     def open(cls, run: str | os.PathLike[str]) -> Result:
         """Open a finished run: its folder, or the JSON document that a command printed."""
-        return cls(documents.read(run), folder=Path(run))
+        return cls(Outcome(documents.read(run)), Path(run))
 
     def rows(self) -> pl.DataFrame:
         """A frame with one row per world, design and point, and every figure by its path in the
@@ -132,8 +129,8 @@ class Result:
 
         Raises BadInput for others.
         """
-        if name in self._tables:
-            return self._tables[name]
+        if name in self._outcome.tables:
+            return self._outcome.tables[name]
         if self._folder is None:
             raise BadInput(f"no table '{name}' in this result; expected a run of launches at one point")
         return documents.read_table(self._folder, name)
@@ -150,7 +147,7 @@ class Result:
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write the run folder; returns the path of report.html."""
         store = Store(Path(folder))
-        store.finish(files_of(self.document, self._tables))
+        store.finish(files_of(self._outcome))
         return Path(folder) / "report.html"
 
     def _sections(self) -> list[Section]:

@@ -13,6 +13,7 @@ import swaplab as sl
 from command import ROOT, csv_trace, here, load_script
 from swaplab import _core
 from swaplab.core import model
+from swaplab.worlds.run import Outcome
 
 
 @pytest.fixture
@@ -52,6 +53,8 @@ def test_a_result_gives_its_document_as_frames_and_figures(trace: sl.Trace, tmp_
     assert page.is_file() and sl.Result.open(page.parent).document == result.document
     with pytest.raises(sl.BadInput, match="no table 'launches'|not there"):
         result.launches()
+    with_events = sl.Result(Outcome(result.document, files={"x.events": "swapped out\n"}))
+    assert with_events.save(tmp_path / "events").with_name("x.events").read_text() == "swapped out\n"
 
 
 def test_an_experiment_file_and_its_python_form_agree(trace: sl.Trace, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -201,8 +202,8 @@ def test_the_page_of_ten_thousand_points_stays_small_and_draws_fast(experiment: 
 
 def test_the_results_of_a_run_folder_are_a_frame(experiment: Experiment) -> None:
     outcome = run(experiment, Options(jobs=1))
-    files = files_of(outcome.document, outcome.tables)
-    assert {"manifest.json", "summary.json", "report.html"} <= files.keys()
+    files = files_of(replace(outcome, files={"x.events": "swapped out\n"}))
+    assert {"manifest.json", "summary.json", "report.html"} <= files.keys() and files["x.events"] == b"swapped out\n"
     frame = documents.frame(outcome.document)
     assert frame.height == ROWS
     best = frame.sort("time.io_ns").group_by("machine.dram", "run.replay.swap_device", maintain_order=True).first()

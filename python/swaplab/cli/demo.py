@@ -25,6 +25,7 @@ from swaplab.core.trace import lru_curve
 from swaplab.report.folder import files_of
 from swaplab.worlds import run
 from swaplab.worlds.result import Options
+from swaplab.worlds.run import Outcome
 from swaplab.worlds.sweep.store import Store
 
 #: Programs with bundled traces; the one with most valid points is the first
@@ -53,30 +54,30 @@ def demo(
     """
     folder = _free(output)
     store = Store(folder)
-    documents: list[tuple[str, Document]] = []
+    outcomes: list[tuple[str, Outcome]] = []
     shown_parts: list[tuple[str, Readable]] = []
     for program in PROGRAMS:
         document = replayed(program, jobs)
-        documents.append((program, document))
+        outcomes.append((program, Outcome(document)))
         shown_parts += [(program, document), (f"{program}: miss ratio", _curve(document))]
         if not as_json:
             print_trace(program, document)
     base = experiments.read("a2s-large", PHONE)
     phone = base.model_copy(update={"name": "phone", "design": [design for design in base.design if design.name in DESIGNS]})
     outcome = run(phone, Options(jobs=jobs, tables=True), place="demo")
-    documents.append(("phone", outcome.document))
+    outcomes.append(("phone", outcome))
     shown_parts.append(("phone", outcome.document))
     page = report.page(shown_parts, f"demo: {len(PROGRAMS)} traces, a simulated phone").encode()
-    for name, document in documents:
+    for name, done in outcomes:
         inner = folder / name
         inner.mkdir()
-        for file, content in files_of(document, outcome.tables if name == "phone" else {}).items():
+        for file, content in files_of(done).items():
             write_whole(inner / file, content)
     store.finish({"report.html": page})
     if as_json:
         print(
             json.dumps(
-                {"runs": [json.loads(dumped(document)) for _, document in documents], "report": path_for_message(folder / "report.html")}
+                {"runs": [json.loads(dumped(done.document)) for _, done in outcomes], "report": path_for_message(folder / "report.html")}
             )
         )
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -20,9 +19,7 @@ from swaplab.core.model import Experiment
 from swaplab.report.folder import files_of
 from swaplab.worlds.result import Options
 from swaplab.worlds.run import Outcome, run
-from swaplab.worlds.sweep.cluster import dask_cluster
-from swaplab.worlds.sweep.pool import process_pool
-from swaplab.worlds.sweep.runner import Runner
+from swaplab.worlds.sweep.choice import runner_for
 from swaplab.worlds.sweep.store import Store, abandoned_on_error
 
 
@@ -77,12 +74,7 @@ def run_and_write(
     """Run an experiment, and with `output` write the run folder, whose path is checked before any
     work. `resumed_by`: the option that resumes a stopped run, if the command has one.
     """
-    many = len(experiments.points(experiment, place)) > 1
-    runner: Runner | None = None
-    if cluster:
-        runner = dask_cluster(cluster)
-    elif many and (jobs := options.jobs or os.cpu_count() or 1) > 1:
-        runner = process_pool(jobs)
+    runner = runner_for(len(experiments.points(experiment, place)), options.jobs, cluster)
     store = Store(output, resume, resumed_by) if output is not None else None
     try:
         with abandoned_on_error(store), bar(experiment.name or "running") as listener:
@@ -96,7 +88,7 @@ def run_and_write(
     if store is not None and options.dry_run:
         store.abandon()
     elif store is not None:
-        store.finish({name: text.encode() for name, text in outcome.files.items()} | files_of(outcome.document, outcome.tables))
+        store.finish(files_of(outcome))
     return outcome
 
 

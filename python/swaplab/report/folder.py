@@ -1,23 +1,23 @@
-"""The files of a run folder: report.html, summary.json, manifest.json, tables and, for launches,
-report.pftrace.
+"""The files of a run folder: report.html, summary.json, manifest.json, tables, what a world adds
+and, for launches, report.pftrace.
 """
 
 from __future__ import annotations
 
-import polars as pl
-
 from swaplab import report
 from swaplab.core import document as documents
 from swaplab.core.files import parquet_bytes
-from swaplab.core.model import Document
 from swaplab.report import perfetto, worst
+from swaplab.worlds.run import Outcome
 
 
-def files_of(document: Document, tables: dict[str, pl.DataFrame]) -> dict[str, bytes]:
+def files_of(outcome: Outcome) -> dict[str, bytes]:
     """Build every file by name. The document is the last one, so a folder that has it is
     complete.
     """
-    files = {f"{name}.parquet": parquet_bytes(frame) for name, frame in tables.items()}
+    document, tables = outcome.document, outcome.tables
+    files = {name: text.encode() for name, text in outcome.files.items()}
+    files |= {f"{name}.parquet": parquet_bytes(frame) for name, frame in tables.items()}
     files["results.parquet"] = parquet_bytes(documents.frame(document))
     if all(name in tables for name in perfetto.NEEDED):
         tracks = perfetto.tracks_of(tables, perfetto.frame_bytes(document.experiment))
