@@ -172,6 +172,27 @@ mod tests {
         assert_eq!(["dram_peak_bytes", "unmanaged_peak_bytes", "anonymous_peak_bytes"].map(pages), [5, 10, 14]);
     }
 
+    /// The peak is taken again only once 65 pages are freed, and where there are more than it says.
+    #[test]
+    fn the_peak_is_taken_before_memory_shrinks() {
+        if let Err(missing) = PageMap::open() {
+            eprintln!("skipped: {missing}");
+            return;
+        }
+        static STATS: Stats = Stats::new();
+        let mut managed = ManagedMemory::new(64, 8, &STATS).unwrap();
+        let peak = || STATS.anonymous_peak_bytes.load(Ordering::Relaxed);
+        managed.before_shrink(64);
+        assert_eq!(peak(), 0);
+        managed.before_shrink(1);
+        let taken = peak();
+        assert!(taken > 0 && STATS.unmanaged_bytes.load(Ordering::Relaxed) > 0);
+        set(&STATS.unmanaged_bytes, 0);
+        STATS.anonymous_peak_bytes.store(1 << 40, Ordering::Relaxed);
+        managed.before_shrink(1 << 30);
+        assert_eq!((peak(), STATS.unmanaged_bytes.load(Ordering::Relaxed)), (1 << 40, 0));
+    }
+
     /// Of this process: the account of a list with one range of memory, of which three pages are
     /// written.
     #[test]

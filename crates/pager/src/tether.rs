@@ -99,3 +99,18 @@ fn new_tether() -> rustix::io::Result<(OwnedFd, usize)> {
     let address = own::map_file(&file, PAGE)?;
     Ok((file, address))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tether_can_be_sealed_once_nobody_maps_it() {
+        let (file, address) = new_tether().unwrap();
+        let seal = || rustix::fs::fcntl_add_seals(&file, SealFlags::WRITE);
+        assert_eq!(seal(), Err(rustix::io::Errno::BUSY));
+        // SAFETY: the mapping made above, which nothing uses.
+        unsafe { own::give_back(address..address + PAGE) }.unwrap();
+        assert_eq!(seal(), Ok(()));
+    }
+}

@@ -143,6 +143,7 @@ fn more_memory_than_pages_is_a_warning() {
     for row in &result.rows {
         assert_eq!((row.replay.as_ref().unwrap().frames, row.paging.swap_writes, &row.invalid), (4, Some(0.0), &None));
     }
+    assert!(run(&folder(), &["4p"], "[[design]]\npolicy = 'fifo'").unwrap().warnings.is_empty());
 }
 
 #[test]

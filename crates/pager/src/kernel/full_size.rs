@@ -26,3 +26,20 @@ impl FullSize {
 fn size(file: impl AsFd) -> Option<u64> {
     rustix::fs::fstat(file).ok().map(|stat| stat.st_size as u64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file that is too small would end the process.
+    #[test]
+    fn a_file_of_its_full_size_or_more_is_accepted() {
+        let file = rustix::fs::memfd_create(c"test", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        for now in [4096, 8192] {
+            rustix::fs::ftruncate(&file, 4096).unwrap();
+            let size = FullSize::of(&file);
+            rustix::fs::ftruncate(&file, now).unwrap();
+            size.require(&file);
+        }
+    }
+}

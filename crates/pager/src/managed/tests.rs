@@ -53,6 +53,87 @@ fn the_policy_drops_forgotten_pages_and_empty_ranges_have_no_state() {
         (1, [0, KNOWN | REMEMBERED | PAGED | SEEN])
     );
     assert_eq!([start, start + 3].map(|page| managed.gates.at(page)), [Gate::Unseen, Gate::Open]);
+    // A child keeps the slots of its parent's file.
+    managed.mode = Mode::Child;
+    managed.state[start + 2] = PAGED | OUT | SEEN | CLEAN | SLOT;
+    managed.empty(start + 2..start + 3);
+    assert_eq!(managed.state[start + 2], SLOT);
+}
+
+#[test]
+fn pages_that_are_out_are_listed_by_address() {
+    static STATS: Stats = Stats::new();
+    let mut managed = ManagedMemory::new(64, 8, &STATS).unwrap();
+    let start = managed.spans.reserved().start;
+    managed.spans.set(start..start + 9, Span::Managed(crate::spans::Attributes::default()));
+    for (page, state) in [(2, PAGED | OUT), (3, KNOWN), (5, OUT | SEEN), (9, OUT)] {
+        managed.state[start + page] = state;
+    }
+    assert_eq!(managed.out_pages(), [2, 5].map(|page| (start + page) * PAGE));
+}
+
+#[test]
+fn all_memory_is_locked_and_unlocked_again_if_the_call_fails() {
+    static STATS: Stats = Stats::new();
+    let mut managed = ManagedMemory::new(64, 8, &STATS).unwrap();
+    let start = managed.spans.reserved().start;
+    let attributes = |locked| crate::spans::Attributes { locked, ..Default::default() };
+    managed.spans.set(start..start + 2, Span::Managed(attributes(false)));
+    managed.spans.set(start + 2..start + 4, Span::Managed(attributes(true)));
+    let before = managed.lock_all(true);
+    assert_eq!((&before, managed.lock_new), (&(vec![start..start + 2], false), true));
+    assert_eq!(managed.spans.at(start), Span::Managed(attributes(true)));
+    managed.unlock_all(before);
+    assert_eq!((managed.spans.at(start), managed.lock_new), (Span::Managed(attributes(false)), false));
+    assert_eq!(managed.spans.at(start + 2), Span::Managed(attributes(true)), "it was locked before");
+}
+
+#[test]
+fn memory_is_disowned_unless_some_of_it_is_in_the_store() {
+    static STATS: Stats = Stats::new();
+    let mut managed = ManagedMemory::new(64, 8, &STATS).unwrap();
+    let start = managed.spans.reserved().start;
+    managed.spans.set(start..start + 4, Span::Managed(crate::spans::Attributes::default()));
+    managed.state[start + 3] = PAGED;
+    assert!(!managed.disown(start + 2..start + 4) && managed.spans.at(start + 2).is_managed());
+    assert!(managed.disown(start..start + 2) && managed.is_foreign(&(start..start + 2)));
+}
+
+#[test]
+fn memory_is_refused_only_once_the_store_is_full() {
+    static STATS: Stats = Stats::new();
+    let mut managed = ManagedMemory::new(64, 8, &STATS).unwrap();
+    assert!(!managed.refuses() && !managed.refused);
+    managed.exhausted = true;
+    assert!(managed.refuses() && managed.refused && managed.refuses());
+}
+
+/// Of a chunk with a home: a page that was frozen for a child alone loses its slot, one that is
+/// still mapped from it keeps it. Both are thawed, and a home that only a child read is free again.
+#[test]
+fn slots_that_were_kept_for_a_child_are_cleared() {
+    static STATS: Stats = Stats::new();
+    let file = rustix::fs::memfd_create(c"test", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+    rustix::io::pwrite(&file, &vec![1; 2 * CHUNK * PAGE], 0).unwrap();
+    let mut managed = ManagedMemory::new(64, 8, &STATS).unwrap();
+    let mirror = own::map_file(&file, 2 * CHUNK * PAGE).unwrap();
+    // SAFETY: zero is a u32.
+    let mut home: Sparse<u32> = unsafe { Sparse::new(PAGES / CHUNK) }.unwrap();
+    let chunk = managed.spans.reserved().start.div_ceil(CHUNK);
+    home[chunk] = 1;
+    let homes = Homes { next: 2, free: Vec::new(), frozen: vec![2], limit: 2, reserved: false };
+    managed.backing = Backing::Direct { mirror, home, homes };
+    let page = chunk * CHUNK;
+    for (at, state) in [PAGED | SLOT | FROZEN, SLOT | FROZEN, SLOT, PAGED | SLOT].into_iter().enumerate() {
+        managed.state[page + at] = state;
+    }
+    managed.thaw();
+    assert_eq!([0, 1, 2, 3].map(|at| managed.state[page + at]), [PAGED | SLOT, 0, SLOT, PAGED | SLOT]);
+    let mut byte = [9];
+    let mut byte_at = |at: usize| rustix::io::pread(&file, &mut byte, (at * PAGE) as u64).map(|_| byte[0]).unwrap();
+    assert_eq!([0, 1, 2, CHUNK].map(&mut byte_at), [1, 0, 1, 0]);
+    let Backing::Direct { home, homes, .. } = &managed.backing else { panic!() };
+    assert_eq!((home[chunk], &homes.free[..], homes.frozen.is_empty()), (1, &[2][..], true));
 }
 
 /// The blocks of the file behind a chunk's home are freed, and no others.

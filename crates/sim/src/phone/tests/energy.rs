@@ -78,7 +78,9 @@ fn energy_adds_up_from_the_transfers() {
         // transfers, and scanned pages.
         let user: u64 = machine.record.launches.iter().map(|launch| launch.cpu_ns).sum();
         let work = work_ns(&prices, &of_swap) + work_ns(&prices, &of_files);
-        let system = machine.counts.faults * prices.processor().fault.0 + work + machine.frames.policy.scanned() * machine.rules.scan_ns;
+        let (scanned, refilled) = (machine.frames.policy.scanned(), machine.frames.policy.refilled());
+        let system = machine.counts.faults * prices.processor().fault.0 + work + scanned * machine.rules.scan_ns;
+        assert!(refilled > 0 && machine.counts.scanned == scanned - refilled, "{swap}");
         assert_eq!((machine.counts.user_ns, machine.counts.system_ns), (user, system), "{swap}");
         let watts = prices.processor().spec.get("cpu.active_mw").unwrap() * 1e-3;
         let seconds = (sequence.launches.last().unwrap().at_ns + sequence.launches.last().unwrap().foreground_ns) as f64 * 1e-9;
