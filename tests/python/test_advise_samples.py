@@ -124,6 +124,9 @@ Total RAM: 7,817,024K (status {state})
     assert (found["document"], found["was_tight"], found["samples"], found["seconds"]) == ("memory-samples", True, 2, 60)
     assert "Android called its memory 'moderate' at worst" in found["verdict"]
     assert "500 MiB of memory held 1,500 MiB, a ratio of 3.0" in found["zram"]
+    none = dump.format(at=5000, state="normal").replace("512,000K physical used", "0K physical used")
+    sampled = memory_samples.read(written(tmp_path / "none.txt", none), "t_s")
+    assert "a ratio of" not in advise(sampled, Path("none.txt")).zram
     page = (tmp_path / "out" / "report.html").read_text()
     assert "Samples of a phone" in page and "Memory and swap in each sample" in page
     # `report` reads the summary again.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import swaplab as sl
 from command import ROOT, csv_trace, here, load_script
 from swaplab import _core
 from swaplab.core import model
+from swaplab.core.trace import SLT, is_slt
 from swaplab.worlds.run import Outcome
 
 
@@ -30,6 +32,19 @@ def test_a_trace_has_the_facts_of_the_core(trace: sl.Trace) -> None:
         sl.Trace.bundled("nod")
     with pytest.raises(sl.BadInput):
         sl.Trace.open("missing.slt")
+
+
+def test_neither_a_pipe_nor_an_unreadable_file_is_taken_for_a_slt(tmp_path: Path) -> None:
+    """What was written to the pipe is still in it."""
+    os.mkfifo(tmp_path / "p")
+    pipe = os.open(tmp_path / "p", os.O_RDWR)
+    try:
+        os.write(pipe, SLT)
+        assert not is_slt(tmp_path / "p") and os.read(pipe, 100) == SLT
+    finally:
+        os.close(pipe)
+    assert not is_slt(Path("/proc/self/mem")), "its first page cannot be read"
+    assert is_slt(sl.Trace.bundled("node").path)
 
 
 def test_the_curve_is_lru_at_every_size(trace: sl.Trace) -> None:

@@ -124,6 +124,12 @@ def test_a_percentage_limits_cold_starts_too() -> None:
     assert answer(plan(run, Target(seconds=0.105))).startswith("Cheapest for a mean launch delay of at most 105 ms: no swap")
 
 
+def test_one_choice_is_a_plan() -> None:
+    found = plan(launched({"no swap": (105.0, 38)}), Target(percent=10))
+    assert (found.kind, found.workload) == ("simulated", d.phone_row("no swap", [105.0]).workload)
+    assert found.answer is not None and found.answer.design == "no swap"
+
+
 def test_a_run_without_times_cannot_be_planned() -> None:
     run = d.document([d.kernel_row("zram", 1.0, launches=None)])
     with pytest.raises(BadInput, match="rows without launch delays or stall times"):

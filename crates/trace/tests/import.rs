@@ -40,6 +40,14 @@ fn csv_comes_back_as_it_was() {
 }
 
 #[test]
+fn a_line_has_the_fields_of_its_header() {
+    for (header, said) in [("page,op,app", "an app's name third"), ("page,op,class", "a class")] {
+        let error = Folder::new().import("t.csv", format!("{header}\n7,R\n").as_bytes(), &Options::default()).unwrap_err();
+        assert!(error.to_string().contains(said), "{error}");
+    }
+}
+
+#[test]
 fn classes_that_are_not_given_follow_from_the_references() {
     let folder = Folder::new();
     folder.import("t.txt", b"1 I\n2 R\n3 W\n4 I\n4 W\n", &Options::default()).unwrap();

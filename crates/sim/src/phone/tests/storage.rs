@@ -2,7 +2,7 @@
 //! NVM cache below files and swap.
 
 use super::by_hand::{start, with_launches, with_layout};
-use super::small::{check, design, one_app};
+use super::small::{check, design, one_app, rows_of, small};
 use crate::ledger::Prices;
 use crate::phone::machine::senders::Sender;
 use crate::phone::machine::writes::FileWrites;
@@ -164,4 +164,15 @@ fn one_cache_is_below_files_and_swap() {
     phone.touch(3, Op::Read);
     assert_eq!(phone.swap.side.ledger().of(Medium::Flash).writes, 1);
     check(&phone).unwrap();
+}
+
+#[test]
+fn waits_in_queues_are_means_over_the_seeds() {
+    let waits_ms = |seed, seeds| {
+        let mut experiment = small(vec![design("s", "flash:size=8MiB", "none")]);
+        (experiment.run.seed, experiment.run.seeds) = (seed, Some(seeds));
+        rows_of(&experiment, 1).remove(0).phone.unwrap().queue_waits_ms.values().sum::<f64>()
+    };
+    let [first, second, both] = [waits_ms(3, 1), waits_ms(4, 1), waits_ms(3, 2)];
+    assert!(first > 0.0 && (both - (first + second) / 2.0).abs() < 1e-9 * both, "{first} {second} {both}");
 }
