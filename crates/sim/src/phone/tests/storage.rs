@@ -176,3 +176,21 @@ fn waits_in_queues_are_means_over_the_seeds() {
     let [first, second, both] = [waits_ms(3, 1), waits_ms(4, 1), waits_ms(3, 2)];
     assert!(first > 0.0 && (both - (first + second) / 2.0).abs() < 1e-9 * both, "{first} {second} {both}");
 }
+
+/// Of one run: what it takes in a day is in the proportions of what it took.
+#[test]
+fn a_day_has_the_proportions_of_the_run() {
+    let mut experiment = small(vec![design("s", "flash:size=8MiB", "none")]);
+    experiment.run.seeds = Some(1);
+    let row = rows_of(&experiment, 1).remove(0);
+    let (day, energy) = (row.phone.unwrap().daily, row.energy.unwrap().total_j.unwrap());
+    let runs_a_day = day.joules / energy;
+    for (a_day, of_run) in [
+        (day.flash_write_gib * (1u64 << 30) as f64, row.paging.flash_write_bytes),
+        (day.direct_reclaim_ms * 1e6, row.time.direct_reclaim_ns),
+        (day.kswapd_cpu_s * 1e9, row.time.kswapd_ns),
+    ] {
+        let expected = of_run.unwrap() * runs_a_day;
+        assert!(expected > 0.0 && (a_day - expected).abs() <= 1e-9 * expected, "{a_day} {expected}");
+    }
+}
