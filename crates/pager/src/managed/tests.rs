@@ -81,7 +81,7 @@ fn all_memory_is_locked_and_unlocked_again_if_the_call_fails() {
     managed.spans.set(start..start + 2, Span::Managed(attributes(false)));
     managed.spans.set(start + 2..start + 4, Span::Managed(attributes(true)));
     let before = managed.lock_all(true);
-    assert_eq!((&before, managed.lock_new), (&(vec![start..start + 2], false), true));
+    assert_eq!((before.0.as_slice(), before.1, managed.lock_new), (std::slice::from_ref(&(start..start + 2)), false, true));
     assert_eq!(managed.spans.at(start), Span::Managed(attributes(true)));
     managed.unlock_all(before);
     assert_eq!((managed.spans.at(start), managed.lock_new), (Span::Managed(attributes(false)), false));
