@@ -1,6 +1,29 @@
 //! Cases worked by hand.
 
 use super::*;
+use rustix::fd::OwnedFd;
+
+/// Memory of 64 pages, of which none is managed yet, and its first page.
+fn empty_memory() -> (ManagedMemory, usize) {
+    let managed = ManagedMemory::new(64, 8, Box::leak(Box::new(Stats::new()))).unwrap();
+    let start = managed.spans.reserved().start;
+    (managed, start)
+}
+
+/// Memory over a file of `limit` homes full of ones. The chunks from the returned one on have the
+/// homes `of_chunks`; the homes `frozen` are only read by a child.
+fn with_homes(limit: u32, of_chunks: &[u32], frozen: Vec<u32>) -> (ManagedMemory, usize, OwnedFd) {
+    let (mut managed, start) = empty_memory();
+    let (len, chunk) = (limit as usize * CHUNK * PAGE, start.div_ceil(CHUNK));
+    let file = rustix::fs::memfd_create(c"test", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+    rustix::io::pwrite(&file, &vec![1; len], 0).unwrap();
+    // SAFETY: zero is a u32.
+    let mut home: Sparse<u32> = unsafe { Sparse::new(PAGES / CHUNK) }.unwrap();
+    of_chunks.iter().enumerate().for_each(|(at, number)| home[chunk + at] = *number);
+    let homes = Homes { next: limit, free: Vec::new(), frozen, limit, reserved: false };
+    managed.backing = Backing::Direct { mirror: own::map_file(&file, len).unwrap(), home, homes };
+    (managed, chunk, file)
+}
 
 #[test]
 fn homes_are_numbered_from_1_and_reused() {
@@ -20,10 +43,8 @@ fn slots_of_a_chunk_follow_one_another_in_its_home() {
 
 #[test]
 fn the_policy_drops_forgotten_pages_and_empty_ranges_have_no_state() {
-    static STATS: Stats = Stats::new();
-    let mut managed = ManagedMemory::new(64, 8, &STATS).unwrap();
+    let (mut managed, start) = empty_memory();
     assert!(managed.can_start_thread() && !managed.needs_pager_thread());
-    let start = managed.spans.reserved().start;
     let open = Span::Managed(crate::spans::Attributes { prot: memory::READ_WRITE, ..Default::default() });
     managed.spans.set(start..start + 9, open);
     assert!(managed.needs_pager_thread() && managed.managed_bytes() == 9 * PAGE);
@@ -62,9 +83,7 @@ fn the_policy_drops_forgotten_pages_and_empty_ranges_have_no_state() {
 
 #[test]
 fn pages_that_are_out_are_listed_by_address() {
-    static STATS: Stats = Stats::new();
-    let mut managed = ManagedMemory::new(64, 8, &STATS).unwrap();
-    let start = managed.spans.reserved().start;
+    let (mut managed, start) = empty_memory();
     managed.spans.set(start..start + 9, Span::Managed(crate::spans::Attributes::default()));
     for (page, state) in [(2, PAGED | OUT), (3, KNOWN), (5, OUT | SEEN), (9, OUT)] {
         managed.state[start + page] = state;
@@ -74,9 +93,7 @@ fn pages_that_are_out_are_listed_by_address() {
 
 #[test]
 fn all_memory_is_locked_and_unlocked_again_if_the_call_fails() {
-    static STATS: Stats = Stats::new();
-    let mut managed = ManagedMemory::new(64, 8, &STATS).unwrap();
-    let start = managed.spans.reserved().start;
+    let (mut managed, start) = empty_memory();
     let attributes = |locked| crate::spans::Attributes { locked, ..Default::default() };
     managed.spans.set(start..start + 2, Span::Managed(attributes(false)));
     managed.spans.set(start + 2..start + 4, Span::Managed(attributes(true)));
@@ -90,9 +107,7 @@ fn all_memory_is_locked_and_unlocked_again_if_the_call_fails() {
 
 #[test]
 fn memory_is_disowned_unless_some_of_it_is_in_the_store() {
-    static STATS: Stats = Stats::new();
-    let mut managed = ManagedMemory::new(64, 8, &STATS).unwrap();
-    let start = managed.spans.reserved().start;
+    let (mut managed, start) = empty_memory();
     managed.spans.set(start..start + 4, Span::Managed(crate::spans::Attributes::default()));
     managed.state[start + 3] = PAGED;
     assert!(!managed.disown(start + 2..start + 4) && managed.spans.at(start + 2).is_managed());
@@ -101,8 +116,7 @@ fn memory_is_disowned_unless_some_of_it_is_in_the_store() {
 
 #[test]
 fn memory_is_refused_only_once_the_store_is_full() {
-    static STATS: Stats = Stats::new();
-    let mut managed = ManagedMemory::new(64, 8, &STATS).unwrap();
+    let (mut managed, _) = empty_memory();
     assert!(!managed.refuses() && !managed.refused);
     managed.exhausted = true;
     assert!(managed.refuses() && managed.refused && managed.refuses());
@@ -112,17 +126,7 @@ fn memory_is_refused_only_once_the_store_is_full() {
 /// still mapped from it keeps it. Both are thawed, and a home that only a child read is free again.
 #[test]
 fn slots_that_were_kept_for_a_child_are_cleared() {
-    static STATS: Stats = Stats::new();
-    let file = rustix::fs::memfd_create(c"test", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
-    rustix::io::pwrite(&file, &vec![1; 2 * CHUNK * PAGE], 0).unwrap();
-    let mut managed = ManagedMemory::new(64, 8, &STATS).unwrap();
-    let mirror = own::map_file(&file, 2 * CHUNK * PAGE).unwrap();
-    // SAFETY: zero is a u32.
-    let mut home: Sparse<u32> = unsafe { Sparse::new(PAGES / CHUNK) }.unwrap();
-    let chunk = managed.spans.reserved().start.div_ceil(CHUNK);
-    home[chunk] = 1;
-    let homes = Homes { next: 2, free: Vec::new(), frozen: vec![2], limit: 2, reserved: false };
-    managed.backing = Backing::Direct { mirror, home, homes };
+    let (mut managed, chunk, file) = with_homes(2, &[1], vec![2]);
     let page = chunk * CHUNK;
     for (at, state) in [PAGED | SLOT | FROZEN, SLOT | FROZEN, SLOT, PAGED | SLOT].into_iter().enumerate() {
         managed.state[page + at] = state;
@@ -139,20 +143,10 @@ fn slots_that_were_kept_for_a_child_are_cleared() {
 /// The blocks of the file behind a chunk's home are freed, and no others.
 #[test]
 fn the_home_of_an_unused_chunk_is_released_with_its_blocks() {
-    static STATS: Stats = Stats::new();
     const BLOCKS: u64 = (CHUNK * PAGE / 512) as u64;
-    let file = rustix::fs::memfd_create(c"test", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
-    rustix::io::pwrite(&file, &vec![1; 3 * CHUNK * PAGE], 0).unwrap();
+    let (mut managed, chunk, file) = with_homes(3, &[2, 3], Vec::new());
     let blocks = || rustix::fs::fstat(&file).unwrap().st_blocks as u64;
     assert_eq!(blocks(), 3 * BLOCKS);
-    let mut managed = ManagedMemory::new(64, 8, &STATS).unwrap();
-    let mirror = own::map_file(&file, 3 * CHUNK * PAGE).unwrap();
-    // SAFETY: zero is a u32.
-    let mut home: Sparse<u32> = unsafe { Sparse::new(PAGES / CHUNK) }.unwrap();
-    let chunk = managed.spans.reserved().start.div_ceil(CHUNK);
-    (home[chunk], home[chunk + 1]) = (2, 3);
-    let homes = Homes { next: 3, free: Vec::new(), frozen: Vec::new(), limit: 3, reserved: false };
-    managed.backing = Backing::Direct { mirror, home, homes };
     managed.state[(chunk + 1) * CHUNK + 7] = OUT;
     managed.release_chunk(chunk);
     managed.release_chunk(chunk + 1);
@@ -162,9 +156,7 @@ fn the_home_of_an_unused_chunk_is_released_with_its_blocks() {
 
 #[test]
 fn adopted_memory_has_the_protection_of_its_mapping_and_replaces_what_was_there() {
-    static STATS: Stats = Stats::new();
-    let mut managed = ManagedMemory::new(64, 8, &STATS).unwrap();
-    let start = managed.spans.reserved().start;
+    let (mut managed, start) = empty_memory();
     managed.spans.set(start..start + 4, Span::Managed(crate::spans::Attributes { locked: true, ..Default::default() }));
     managed.state[start + 1] = SEEN | CLEAN;
     for locked in [false, true] {
