@@ -76,8 +76,8 @@ class Experiment:
         """
         if jobs < 0:
             raise BadInput(f"jobs: {jobs}; expected 0 or more")
-        store = Store(Path(folder), resume, "resume=True") if folder is not None else None
         runner = runner_for(1 if self._has_own_policies() else len(self.points()), jobs, cluster)
+        store = Store(Path(folder), resume, "resume=True") if folder is not None else None
         with abandoned_on_error(store):
             outcome = run_experiment(self.model, Options(jobs=jobs, tables=True), runner, store)
         if store is not None:
