@@ -68,7 +68,7 @@ def model(name: str, schema: dict[str, Any], defs: dict[str, Any]) -> str:
     extra = schema.get("additionalProperties", False)
     allowed = "forbid" if extra is False else "allow"
     lines = [f"class {name}(BaseModel):", *textwrap.wrap(f'"""{line(schema)}"""', 136, initial_indent="    ", subsequent_indent="    "), ""]
-    lines += [f'    model_config = ConfigDict(extra="{allowed}", validate_by_name=True)', ""]
+    lines += [f'    model_config = ConfigDict(extra="{allowed}", validate_by_name=True, defer_build=True)', ""]
     if extra is not False:
         lines += [f"    __pydantic_extra__: dict[str, {python_type(extra)}] = Field(init=False)"]
     for field, part in schema.get("properties", {}).items():

@@ -10,7 +10,7 @@ import documents as d
 import pytest
 from swaplab import BadInput, report
 from swaplab.analysis.compare import Comparison, compare, conclusion
-from swaplab.analysis.results import parse
+from swaplab.analysis.readable import parse
 from swaplab.analysis.side_by_side import Goal, compare_worlds
 from swaplab.analysis.verdict import Verdict
 from swaplab.core.model import Document, Row

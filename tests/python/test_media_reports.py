@@ -12,7 +12,8 @@ import browser
 import documents as d
 import pytest
 from swaplab import _core, report
-from swaplab.analysis.results import CachePoint, Curve, CurvePoint, EnergyResult, NvmCache, Readable, Spread, SwapShare, Traffic, parse
+from swaplab.analysis.readable import Readable, parse
+from swaplab.analysis.results import CachePoint, Curve, CurvePoint, EnergyResult, NvmCache, Spread, SwapShare, Traffic
 
 
 def results() -> dict[str, Readable]:

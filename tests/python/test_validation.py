@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from swaplab._core import size_bytes
 from swaplab.core.errors import BadInput
-from swaplab.core.statistics import Interval
+from swaplab.core.statistics import Interval, student
 
 from benches.validation import page, store
 from benches.validation.draw import LEAST, MIB, SEEDS, SIZES, Drawn, DrawnApp, draw, experiment_of, guest_bytes, recorded_order, working_set
 from benches.validation.facts import Facts, Own, OwnWork
+from benches.validation.itself import expected_skill, expected_tau
 from benches.validation.nulls import skill, stack_distance, touched
 from benches.validation.prices import Prices
 from benches.validation.result import Result
-from benches.validation.verdicts import FIGURES, Figure, contested, figures, judge, tau
+from benches.validation.verdicts import FIGURES, Contest, Figure, contested, figures, judge, tau
 
 TRAFFIC = Figure("traffic", "pages", 0.10, floor=32)
 KILLS = Figure("kills", "", 1.0, counts=True)
@@ -99,6 +101,25 @@ def test_null_predictors() -> None:
     assert stack_distance(of, 1024) == 2 * 384
     assert skill(1000, 1100, (0, 600)) == 0.25
     assert math.isnan(skill(1000, 1100, (1000, 0)))
+
+
+def test_the_kernel_as_its_own_predictor() -> None:
+    # A against A has no spread: the other seed is always right. With a standard error of 100 pages,
+    # 50 of which are allowed, P(|N(0, 1)| < 0.5) = 0.383.
+    still = judge(FIGURES[0], [1000] * 6, [1000] * 6, [1100] * 6)
+    loud = replace(still, noise=student(0.95, 5) * 100 / 1000)
+    results = [Result(drawn(("a", "b")), "zram", [of], ((1, None), (1, None)), (0, 900)) for of in (still, loud)]
+    assert expected_skill(results) == pytest.approx(1.383, abs=1e-3)
+
+    def pair(half: float) -> Contest:
+        one, other = ((mean, Interval(mean - half, mean + half)) for mean in (10, 20))
+        return one, other, one, other
+
+    assert expected_tau([pair(0.1)] * 3) == (1, 1, 1)
+    # The predictor has half of the values, so that more of its pairs overlap: no tau-b of 1.
+    mean, low, high = expected_tau([pair(3.5)] * 20)
+    assert 0 < low < mean < high < 1
+    assert all(map(math.isnan, expected_tau([])))
 
 
 def test_memory_of_a_guest() -> None:

@@ -6,18 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from swaplab import _core
 from swaplab.core import experiment as experiments
 from swaplab.core.model import AppModels, Design, Experiment, Machine, Run, Workload
+from swaplab.core.strict import TolerantModel
 
 
-class _TolerantModel(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-
-class UsedPages(_TolerantModel):
+class UsedPages(TolerantModel):
     """Pages of 4 KiB that a launch or a resume used."""
 
     anon: int
@@ -25,7 +20,7 @@ class UsedPages(_TolerantModel):
     written: int
 
 
-class Shares(_TolerantModel):
+class Shares(TolerantModel):
     """Shares of an app's pages, as defined in crates/sim/src/fit/capture.rs."""
 
     resume_share: float
@@ -35,7 +30,7 @@ class Shares(_TolerantModel):
     write_share: float
 
 
-class FitError(_TolerantModel):
+class FitError(TolerantModel):
     """Relative errors of the prediction of the last resume; `held_out`: it was excluded from the
     fit.
     """
@@ -48,7 +43,7 @@ class FitError(_TolerantModel):
     known: float
 
 
-class CapturedApp(_TolerantModel):
+class CapturedApp(TolerantModel):
     """A captured app."""
 
     name: str
@@ -61,7 +56,7 @@ class CapturedApp(_TolerantModel):
     error: FitError
 
 
-class AppFit(_TolerantModel):
+class AppFit(TolerantModel):
     """Captured apps, smallest first, and the models fitted to them."""
 
     document: Literal["app-fit"] = "app-fit"

@@ -14,13 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from swaplab import _core
 from swaplab.core import experiment as experiments
 from swaplab.core.document import figure
 from swaplab.core.errors import BadInput
 from swaplab.core.model import AppModels, Experiment
+from swaplab.core.strict import TolerantModel
 from swaplab.worlds import run as run_experiment
 
 MIB = 1 << 20
@@ -38,11 +37,7 @@ COMPARED = (
 )
 
 
-class _TolerantModel(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-
-class Starts(_TolerantModel):
+class Starts(TolerantModel):
     """Means over starts of one kind; None if the recording has no such counter."""
 
     count: int
@@ -50,7 +45,7 @@ class Starts(_TolerantModel):
     swapped_in_pages: float | None
 
 
-class AppMemory(_TolerantModel):
+class AppMemory(TolerantModel):
     """An app's memory in MiB; `anon_mib` is the sum of resident and swapped-out."""
 
     name: str
@@ -62,7 +57,7 @@ class AppMemory(_TolerantModel):
     graphics_mib: float
 
 
-class KernelMemory(_TolerantModel):
+class KernelMemory(TolerantModel):
     """The kernel's memory while nothing is swapped out, and the bytes that it takes per byte in
     swap.
     """
@@ -71,7 +66,7 @@ class KernelMemory(_TolerantModel):
     pool_share: float
 
 
-class Recording(_TolerantModel):
+class Recording(TolerantModel):
     """The summary of a phone's recording. Sizes in MiB, pages of 4 KiB."""
 
     seconds: float
@@ -89,7 +84,7 @@ class Recording(_TolerantModel):
     resume_share: float | None
 
 
-class FitRow(_TolerantModel):
+class FitRow(TolerantModel):
     """A recorded and a simulated figure. `error` is relative to the recorded one, None if that is 0
     or unknown.
     """
@@ -101,7 +96,7 @@ class FitRow(_TolerantModel):
     error: float | None
 
 
-class HeldOut(_TolerantModel):
+class HeldOut(TolerantModel):
     """A recording that was excluded from the fit, with the errors of its prediction."""
 
     recording: str
@@ -109,7 +104,7 @@ class HeldOut(_TolerantModel):
     rows: list[FitRow]
 
 
-class Fit(_TolerantModel):
+class Fit(TolerantModel):
     """A fitted phone with its errors."""
 
     document: Literal["fit"] = "fit"

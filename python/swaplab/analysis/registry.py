@@ -7,38 +7,35 @@ from __future__ import annotations
 from functools import cache
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from swaplab import _core
 from swaplab.core.model import OneOrMany, Spec
+from swaplab.core.strict import DEFERRED, TolerantModel
 
 
-class _Row(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-
-class Setting(_Row):
+class Setting(TolerantModel):
     """A setting of a kernel or of Android by its own name."""
 
     name: str
     place: Literal["sysctl", "sysfs", "property"]
 
 
-class Parameter(_Row):
+class Parameter(TolerantModel):
     name: str
     default: str = ""
     meaning: str = ""
     setting: Setting | None = None
 
 
-class Area(_Row):
+class Area(TolerantModel):
     """A part of a medium that a scheme reserves, and the parameter for its size."""
 
     parameter: str
     medium: str
 
 
-class Entry(_Row):
+class Entry(TolerantModel):
     """A row of `swaplab list KIND --json`. `medium` and `areas` are for schemes, `offline` for
     policies.
     """
@@ -52,7 +49,7 @@ class Entry(_Row):
     offline: bool | None = None
 
 
-_ENTRIES = TypeAdapter(list[Entry])
+_ENTRIES = TypeAdapter(list[Entry], config=DEFERRED)
 
 
 @cache

@@ -1,35 +1,24 @@
-"""Typed results of analyses, which `--json` prints and `report` reads, distinguished by their tag
-`document`.
+"""Typed results of analyses of traces and of NVM, which `--json` prints. `readable.py` reads these
+and others, distinguished by their tag `document`.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field
 
-from swaplab import _core
-from swaplab.analysis.compare import Comparison
-from swaplab.analysis.memory_samples import SampleAdvice
-from swaplab.analysis.plan import Plan
-from swaplab.analysis.recommend.result import Recommendation
-from swaplab.analysis.side_by_side import WorldComparison
-from swaplab.core.errors import BadInput
-from swaplab.core.model import Document, Input, Kind
+from swaplab.core.model import Input, Kind
+from swaplab.core.strict import TolerantModel
 
 
-class _Result(BaseModel):
-    # Extra figures are ignored, so that results of a newer core can be read.
-    model_config = ConfigDict(extra="ignore")
-
-
-class CurvePoint(_Result):
+class CurvePoint(TolerantModel):
     memory_pages: int
     miss_ratio: float
     filter_limited: bool = False
 
 
-class Curve(_Result):
+class Curve(TolerantModel):
     """A miss-ratio curve of a policy over a trace. `mapping`: whether pages that the program freed
     were discarded (`follow`, `ignore`). `sample`: share of sampled pages.
     """
@@ -43,19 +32,19 @@ class Curve(_Result):
     points: list[CurvePoint]
 
 
-class SwapShare(_Result):
+class SwapShare(TolerantModel):
     """Accesses to swap, and the ratio of all accesses to those without swap."""
 
     accesses: int
     times: float
 
 
-class Traffic(_Result):
+class Traffic(TolerantModel):
     read_bytes: int
     write_bytes: int
 
 
-class Spread(_Result):
+class Spread(TolerantModel):
     """The distribution of the accesses of a page or block trace over its data (Kim and Bahn,
     Section II).
 
@@ -81,7 +70,7 @@ class Spread(_Result):
     swap: SwapShare | None = None
 
 
-class EnergyParts(_Result):
+class EnergyParts(TolerantModel):
     """Energy in J by part, and seconds in which the medium was busy."""
 
     background_j: float
@@ -93,7 +82,7 @@ class EnergyParts(_Result):
     busy_s: float
 
 
-class EnergyResult(_Result):
+class EnergyResult(TolerantModel):
     """The energy of one run by DR.Swap's equations 1 to 14 (Zhong et al. 2016)."""
 
     document: Literal["energy"] = "energy"
@@ -108,7 +97,7 @@ class EnergyResult(_Result):
     saving_vs_dram_percent: dict[str, float] = Field(default_factory=dict)
 
 
-class CachePoint(_Result):
+class CachePoint(TolerantModel):
     fill: str
     replacement: str
     admission: str
@@ -121,7 +110,7 @@ class CachePoint(_Result):
     nvm_writes: int
 
 
-class NvmCache(_Result):
+class NvmCache(TolerantModel):
     """NVM as a cache before storage (Kim and Bahn, Section IV)."""
 
     document: Literal["nvm-cache"] = "nvm-cache"
@@ -129,32 +118,3 @@ class NvmCache(_Result):
     trace: Input
     storage_accesses_without_nvm: int
     points: list[CachePoint]
-
-
-AnalysisResult = Annotated[
-    Comparison | Plan | Recommendation | SampleAdvice | Curve | Spread | EnergyResult | NvmCache | WorldComparison,
-    Field(discriminator="document"),
-]
-Readable = Document | Comparison | Plan | Recommendation | SampleAdvice | Curve | Spread | EnergyResult | NvmCache | WorldComparison
-_ADAPTER: TypeAdapter[AnalysisResult] = TypeAdapter(AnalysisResult)
-
-
-class _Head(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-    document: str | None = None
-
-
-def parse(place: str, text: str) -> Readable:
-    """Parse a JSON text to a typed result; `place` names it in errors. Without a tag it is the
-    document of a run. Raises BadInput.
-    """
-    try:
-        tag = _Head.model_validate_json(text).document
-        if tag is None:  # the core reports errors in a document, including another schema version
-            return Document.model_validate_json(_core.document_check(place, text))
-        return _ADAPTER.validate_json(text)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        problem = f"{where}: {first['msg']}" if where else str(first["msg"])
-        raise BadInput(f"{place}: {problem}; expected a document of 'swaplab run' or a result of an analysis") from None

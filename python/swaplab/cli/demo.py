@@ -11,7 +11,8 @@ from typing import Annotated
 import typer
 
 from swaplab import report
-from swaplab.analysis.results import Curve, CurvePoint, Readable
+from swaplab.analysis.readable import Readable
+from swaplab.analysis.results import Curve, CurvePoint
 from swaplab.cli import options as o
 from swaplab.cli.show import show
 from swaplab.cli.table import print_columns

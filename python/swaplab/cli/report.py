@@ -10,7 +10,7 @@ import typer
 
 from swaplab import BadInput
 from swaplab import report as pages
-from swaplab.analysis.results import Readable, parse
+from swaplab.analysis.readable import Readable, parse
 from swaplab.cli import options as o
 from swaplab.core import document as documents
 from swaplab.core.files import path_for_message, read_text, try_output, write_whole

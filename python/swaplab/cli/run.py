@@ -16,7 +16,6 @@ from swaplab.core import document as documents
 from swaplab.core import experiment as experiments
 from swaplab.core.files import path_for_message
 from swaplab.core.model import Experiment
-from swaplab.report.folder import files_of
 from swaplab.worlds.result import Options
 from swaplab.worlds.run import Outcome, run
 from swaplab.worlds.sweep.choice import runner_for
@@ -88,6 +87,8 @@ def run_and_write(
     if store is not None and options.dry_run:
         store.abandon()
     elif store is not None:
+        from swaplab.report.folder import files_of  # takes long to import, and most runs write no folder
+
         store.finish(files_of(outcome))
     return outcome
 

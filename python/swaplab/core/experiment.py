@@ -17,6 +17,7 @@ from swaplab import _core
 from swaplab.core.errors import BadInput
 from swaplab.core.files import path_for_message, read_text
 from swaplab.core.model import Experiment, Scalar, Spec, Use
+from swaplab.core.strict import TolerantModel
 
 #: The values that vary at one point, by key.
 Point = dict[str, Scalar]
@@ -112,7 +113,7 @@ def at(experiment: Experiment, point: Point, place: str = "experiment") -> Exper
     return Experiment.model_validate_json(_core.experiment_at(place, dumped(experiment), json.dumps(point)))
 
 
-class DesignCheck(BaseModel):
+class DesignCheck(TolerantModel):
     """For each world: true, or the reason why it cannot run the design."""
 
     design: str
@@ -134,7 +135,7 @@ def seeds(experiment: Experiment, world: str) -> int:
     return _core.experiment_seeds(dumped(experiment), world)
 
 
-class MachinePreset(BaseModel):
+class MachinePreset(TolerantModel):
     """A preset of `machine.base`."""
 
     key: str

@@ -14,7 +14,7 @@ class FileWrites(BaseModel):
     """Transactions of the app in front: each writes to its files and waits for an fsync, whose commit goes through the file system's
     journal. Off by default, because no source says how often an app does this."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     data: str = Field(default="20KiB")
     """Bytes that a transaction writes to files. A transaction of SQLite sends at least 11 writes to storage, over 50 % of writes update
@@ -29,7 +29,7 @@ class FileWrites(BaseModel):
 class AppSize(BaseModel):
     """Memory and times of an app of a kind. A share that is not given is that of the table."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     anon: str
     camera: str = Field(default="0")
@@ -52,7 +52,7 @@ class AppSize(BaseModel):
 class Shared(BaseModel):
     """A range of pages that several apps share."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     anon: str
     apps: float
@@ -66,7 +66,7 @@ class Shared(BaseModel):
 class AppModels(BaseModel):
     """How apps use memory: sizes by kind, and shares of their pages. All assumed."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     by_name: dict[str, str] = Field(default_factory=dict)
     """Kind of each app by its name, for launches with names. If it is not empty, it must contain every launched app. If it is empty, an
@@ -112,7 +112,7 @@ class AppModels(BaseModel):
 class StartSpread(BaseModel):
     """Start times of an app: their number, median and 95th percentile in ms."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     n: float = Field(default=0.0)
     p50: float = Field(default=0.0)
@@ -122,7 +122,7 @@ class StartSpread(BaseModel):
 class AppRow(BaseModel):
     """An app; the last row is the system."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     app: str = Field(default="")
     cold_ms: StartSpread | None = Field(default=None)
@@ -143,7 +143,7 @@ Setting = str | int | float
 class Use(BaseModel):
     """A real program: an included app, an app file, or a command."""
 
-    model_config = ConfigDict(extra="allow", validate_by_name=True)
+    model_config = ConfigDict(extra="allow", validate_by_name=True, defer_build=True)
 
     __pydantic_extra__: dict[str, Setting] = Field(init=False)
     command: Many[str] = Field(default_factory=list)
@@ -169,7 +169,7 @@ class Heap(BaseModel):
     """The managed heap of apps and its garbage collections, which happen when the heap has grown. Without allocation there is none.
     `background.gc_every` is a simpler model of collections."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     background_rate: str = Field(default="0")
     """Allocation per second of an app in the background that is not frozen."""
@@ -192,7 +192,7 @@ class Services(BaseModel):
     """Services of apps and native daemons. `limits.services` is the number of apps that have the `oom_score_adj` of a service in the
     background, so that they never become cached apps."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     daemons_every: str = Field(default="0")
     """Interval at which native daemons use memory; 0 for never."""
@@ -215,7 +215,7 @@ class Background(BaseModel):
     """Work of apps, services and daemons in addition to launches. All of it is off by default, because no paper publishes it with its
     workload."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     activity_every: str = Field(default="0")
     """Interval between bursts of other activity of an app; 0 for none."""
@@ -248,7 +248,7 @@ BlockDevices = Literal["driver", "null-blk"]
 class Calibration(BaseModel):
     """Microbenchmarks of a configuration, and the accuracy of the visit times predicted from them."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     costs_ns: dict[str, int | float | None] = Field(default_factory=dict)
     """Costs by name in ns; null if a cost could not be measured."""
@@ -261,7 +261,7 @@ class Calibration(BaseModel):
 class Cdf(BaseModel):
     """Quantiles 0, 0.01 .. 1. Null if there are no values. Entries above the share that ended within the run are null."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     cold_ms: Many[int | float | None] | None = Field(default=None)
     entry_lifetime_s: Many[int | float | None] | None = Field(default=None)
@@ -271,7 +271,7 @@ class Cdf(BaseModel):
 class Classes(BaseModel):
     """Number of launches by perceived delay (Tolia et al. 2006, as in A2S), with upper bounds of 150, 1000, 2000 and 5000 ms."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     annoying: float = Field(default=0.0)
     crisp: float = Field(default=0.0)
@@ -283,7 +283,7 @@ class Classes(BaseModel):
 class Daily(BaseModel):
     """Rates per day at the launch rate of the run."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     battery_share: int | float | None = Field(default=None)
     """Share of the battery's energy; null if the machine has no battery."""
@@ -310,7 +310,7 @@ Prepage = Literal["none"] | Literal["asap"]
 class Proactive(BaseModel):
     """Proactive reclaim by pressure stall information (TMO, Weiner et al. 2022, Section 3.3)."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     every: str = Field(default="0")
     """Interval between steps; 0 for no proactive reclaim (TMO: 6s)."""
@@ -323,7 +323,7 @@ class Proactive(BaseModel):
 class Design(BaseModel):
     """A design, or several if it contains lists."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     app_policy: OneOrMany = Field(default="none")
     """Whose pages may be swapped out: an app policy of `swaplab list app-policies`."""
@@ -346,7 +346,7 @@ class Design(BaseModel):
 class Devices(BaseModel):
     """Devices by medium."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     dram: str = Field(default="lpddr2")
     flash: str = Field(default="ufs-3.1")
@@ -359,7 +359,7 @@ class Devices(BaseModel):
 class DiskRate(BaseModel):
     """The rate of random page reads or writes at a queue depth."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     depth: int = Field(ge=0)
     operation: str
@@ -370,7 +370,7 @@ class Display(BaseModel):
     """The display, whose frames the app in front draws. A frame is janky if the app's work and its stalls on memory take longer than a
     period."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     frame_work: str = Field(default="0")
     """Time that the app works for a frame, without stalls on memory."""
@@ -381,7 +381,7 @@ class Display(BaseModel):
 class DisplayFigures(BaseModel):
     """Frames of the display while an app was in front, after its launch. Counts are means over seeds."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     frames: float = Field(default=0.0)
     frozen_frames: float = Field(default=0.0)
@@ -396,7 +396,7 @@ class Draw(BaseModel):
     """Launches drawn by popularity 1 / rank^alpha, where the rank is the position in the list of apps. No app is launched twice in a
     row (A2S, Table 1)."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     alpha: float
     launches: int = Field(ge=0)
@@ -406,7 +406,7 @@ class Draw(BaseModel):
 class Energy(BaseModel):
     """Energy in joules."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     parts_j: dict[str, int | float | None] = Field(default_factory=dict)
     """Energy by part; null if a device's energy is unknown."""
@@ -425,7 +425,7 @@ KswapdCore = Literal["own", "little", "app"]
 class KernelSettings(BaseModel):
     """The kernel's memory settings, with the kernel's names if it has them."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     access_fault_ns: int = Field(default=0, ge=0)
     """Processor time of the fault by which an app uses a page whose accessed bit reclaim has cleared, in ns; 0: the processor sets the
@@ -475,7 +475,7 @@ class KernelSettings(BaseModel):
 class Limits(BaseModel):
     """Android's limits on live apps."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     cached: int | None = Field(default=None, ge=0)
     """Maximum number of cached apps without a service (A2S, Section 5.3: 16); by default no limit."""
@@ -486,7 +486,7 @@ class Limits(BaseModel):
 class Machine(BaseModel):
     """The machine that designs run on."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     background: Background = Field(default_factory=Background)
     base: str = Field(default="plain")
@@ -524,7 +524,7 @@ PoolMemory = Literal["extra", "within"]
 class KernelRun(BaseModel):
     """Settings of the world `kernel`."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     calibrate: bool = Field(default=True)
     """Whether to run microbenchmarks first and report how well they predict this run."""
@@ -544,7 +544,7 @@ Unmanaged = Literal["refuse", "warn"]
 class MemoryRun(BaseModel):
     """Settings of the world `memory` (the pager)."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     flash: str = Field(default="")
     """Directory of the flash file; empty for `/var/tmp`."""
@@ -565,7 +565,7 @@ Mapping = Literal["follow", "ignore"]
 class ReplayRun(BaseModel):
     """Settings of the world `replay`."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     first_touch: FirstTouch | None = Field(default=None)
     """The cost of the first touch of an anonymous page: by default nothing in designs with a scheme, otherwise a swap read."""
@@ -587,7 +587,7 @@ VmLimit = Literal["guest", "group"]
 class VmRun(BaseModel):
     """Settings of the world `vm`."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     app_groups: bool | None = Field(default=None)
     """Whether each app has its own memory control group, as on Android with `per_app_memcg`, so that reclaim visits them in turn. By
@@ -636,7 +636,7 @@ class VmRun(BaseModel):
 class Run(BaseModel):
     """Worlds and seeds of the runs."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     kernel: KernelRun = Field(default_factory=KernelRun)
     memory: MemoryRun = Field(default_factory=MemoryRun)
@@ -658,7 +658,7 @@ Scalar = bool | int | float | str
 class Range(BaseModel):
     """Numbers from `low` to `high`, both included."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     high: float
     log: bool = Field(default=False)
@@ -677,7 +677,7 @@ Values = Many[Scalar] | Range
 class Vary(BaseModel):
     """The points to run: by default every combination of the values of the keys."""
 
-    model_config = ConfigDict(extra="allow", validate_by_name=True)
+    model_config = ConfigDict(extra="allow", validate_by_name=True, defer_build=True)
 
     __pydantic_extra__: dict[str, Values] = Field(init=False)
     list: Many[dict[str, Scalar]] = Field(default_factory=list)
@@ -696,7 +696,7 @@ Order = RoundRobin | Many[str] | Draw
 class LaunchTable(BaseModel):
     """Launches of the listed apps in rounds."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     foreground: str = Field(default="50ms")
     """Time that an app stays in front after its launch."""
@@ -714,7 +714,7 @@ Launches = str | LaunchTable
 class Reading(BaseModel):
     """Options for the import of a trace."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     data_read_class: str | None = Field(default=None)
     """Class of pages that are only read as data and whose class is unknown: `anonymous` or `file`."""
@@ -735,7 +735,7 @@ class Reading(BaseModel):
 class Workload(BaseModel):
     """One workload of each kind. Each world uses the kind that it needs."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     apps: Apps | None = Field(default=None)
     """The apps: a preset (`assumed-2014`), the path of a fitted file, a table of app models, or a list of real programs."""
@@ -752,7 +752,7 @@ class Workload(BaseModel):
 class Experiment(BaseModel):
     """An experiment: designs of swap, the machine and the workload that they run on, the worlds that run them, and the varied keys."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     about: str = Field(default="")
     """The question of the experiment, in a sentence."""
@@ -768,7 +768,7 @@ class Experiment(BaseModel):
 class GaugeSample(BaseModel):
     """A policy's own figures at one reference."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     reference: int = Field(default=0, ge=0)
     values: Many[float] = Field(default_factory=list)
@@ -777,7 +777,7 @@ class GaugeSample(BaseModel):
 class Host(BaseModel):
     """The machine on which figures were measured."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     disk: str | None = Field(default=None)
     """The disk with the swap area and the apps' files."""
@@ -798,7 +798,7 @@ class Host(BaseModel):
 class TraceFacts(BaseModel):
     """Properties of a page trace."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     footprint_pages: int = Field(default=0, ge=0)
     """Distinct pages that are referenced."""
@@ -813,7 +813,7 @@ class TraceFacts(BaseModel):
 class Input(BaseModel):
     """A file that a run has read."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     content_hash: str = Field(default="")
     """SHA-256 of the content."""
@@ -829,7 +829,7 @@ class Input(BaseModel):
 class Spread(BaseModel):
     """A distribution of times in milliseconds, over all launches of all seeds."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     mean: float = Field(default=0.0)
     mean_interval: tuple[float, float] | None = Field(default=None)
@@ -845,7 +845,7 @@ class MappedReads(BaseModel):
     """Loads of apps from NVM that is mapped in place, counted outside the guest (`run.vm.count_reads`). The run's times do not include
     their latency. Counts are means over seeds of the rounds after the warm-up."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     cache_bytes: int = Field(default=0, ge=0)
     """Size of the direct-mapped cache of 64-byte lines that the loads go through."""
@@ -862,7 +862,7 @@ class MappedReads(BaseModel):
 class KernelDetail(BaseModel):
     """Details of a real kernel, measured or virtual."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     apps: dict[str, dict[str, int]] = Field(default_factory=dict)
     """Memory of each live app at the end in bytes, by kind of memory (`smaps_rollup`)."""
@@ -896,7 +896,7 @@ Kind = Literal["simulated", "virtual", "measured", "emulated"]
 class LargeFolios(BaseModel):
     """Large folios of anonymous memory: allocated, swapped out and swapped in as one, and how often this failed."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     allocated: float = Field(default=0.0)
     allocation_fallbacks: float = Field(default=0.0)
@@ -914,7 +914,7 @@ class LargeFolios(BaseModel):
 class LaunchFigures(BaseModel):
     """Figures of launches. Counts are means over seeds."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     cold: float = Field(default=0.0)
     cold_ms: Spread | None = Field(default=None)
@@ -935,7 +935,7 @@ class LaunchFigures(BaseModel):
 class Lifetimes(BaseModel):
     """Lifetimes of swap entries in seconds: from the write to the end of the owner (A2S, Section 3)."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     below: dict[str, int | float | None] = Field(default_factory=dict)
     never: int | float | None = Field(default=None)
@@ -949,7 +949,7 @@ class Lifetimes(BaseModel):
 class Wear(BaseModel):
     """Wear of a medium under perfect wear leveling."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     capacity_bytes: float = Field(default=0.0)
     cycles: float = Field(default=0.0)
@@ -963,7 +963,7 @@ class Wear(BaseModel):
 class MediumUse(BaseModel):
     """Traffic, energy and wear of a medium."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     background_j: int | float | None = Field(default=None)
     """Idle energy, if the length of the run is known."""
@@ -981,7 +981,7 @@ class MediumUse(BaseModel):
 class Memory(BaseModel):
     """Peak memory of the design, so that designs can be compared at equal memory."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     dram_bytes: int | float | None = Field(default=None)
     """DRAM for pages: the frames, or the limit of the control group."""
@@ -1002,7 +1002,7 @@ class Memory(BaseModel):
 class MemoryDetail(BaseModel):
     """Details of a real program under the pager: its statistics as `exec --stats` writes them."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     exit_code: int | None = Field(default=None)
     processes: int = Field(default=0, ge=0)
@@ -1013,7 +1013,7 @@ class MemoryDetail(BaseModel):
 class Paging(BaseModel):
     """Page traffic."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     anon_refaults: int | float | None = Field(default=None)
     copied_pages: int | float | None = Field(default=None)
@@ -1060,7 +1060,7 @@ class Paging(BaseModel):
 class TimelineKill(BaseModel):
     """"""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     adjustment: int = Field(default=0, ge=0)
     app: str = Field(default="")
@@ -1072,7 +1072,7 @@ class TimelineKill(BaseModel):
 class Timeline(BaseModel):
     """Memory over time in MiB, with times in seconds. All columns have the same length."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     apps_mib: Many[float] = Field(default_factory=list)
     at_s: Many[float] = Field(default_factory=list)
@@ -1091,7 +1091,7 @@ class Timeline(BaseModel):
 class PhoneDetail(BaseModel):
     """Details of the simulated phone."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     apps: Many[AppRow] = Field(default_factory=list)
     cdf: Cdf = Field(default_factory=Cdf)
@@ -1116,7 +1116,7 @@ class PhoneDetail(BaseModel):
 class ReplayDetail(BaseModel):
     """Details of a replayed trace."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     file_read_ns: int = Field(default=0, ge=0)
     file_write_ns: int = Field(default=0, ge=0)
@@ -1137,7 +1137,7 @@ class ReplayDetail(BaseModel):
 class SeedRow(BaseModel):
     """Figures of a single seed."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     figures: dict[str, float] = Field(default_factory=dict)
     """Figures by their path in the row, such as `launches.resumes`."""
@@ -1147,7 +1147,7 @@ class SeedRow(BaseModel):
 class Time(BaseModel):
     """Times."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     cpu_swap_ns: int | float | None = Field(default=None)
     """Processor time of swap: copies, compression, mapping."""
@@ -1173,7 +1173,7 @@ class Time(BaseModel):
 class Row(BaseModel):
     """A design in a world at a point under a workload."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     app_policy: str
     by_seed: Many[SeedRow]
@@ -1217,7 +1217,7 @@ class Row(BaseModel):
 class Document(BaseModel):
     """The result of a run of an experiment."""
 
-    model_config = ConfigDict(extra="forbid", validate_by_name=True)
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, defer_build=True)
 
     experiment: Experiment
     """The experiment as it was run: presets, options and defaults filled in, designs crossed and named."""

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from swaplab import _core
 from swaplab.core.presets import presets
+from swaplab.core.strict import DEFERRED
 
 #: Kinds that `swaplab list` knows.
 KINDS = (
@@ -45,7 +46,7 @@ class Entry(BaseModel):
     parameters: list[Parameter] = []
 
 
-_ROWS = TypeAdapter(list[Entry])
+_ROWS = TypeAdapter(list[Entry], config=DEFERRED)
 
 
 def rows(kind: str) -> list[Entry]:

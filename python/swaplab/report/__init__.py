@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from swaplab.analysis.results import Readable
+from swaplab.analysis.readable import Readable
 from swaplab.core.errors import BadInput
 from swaplab.core.model import Row
 from swaplab.report.glance import summarized

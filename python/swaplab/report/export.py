@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from swaplab.analysis.results import Readable
+from swaplab.analysis.readable import Readable
 from swaplab.report.sections import all_sections
 
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from swaplab.analysis.compare import Comparison
 from swaplab.analysis.memory_samples import SampleAdvice
 from swaplab.analysis.plan import Plan
+from swaplab.analysis.readable import Readable
 from swaplab.analysis.recommend.result import Recommendation
-from swaplab.analysis.results import Curve, EnergyResult, NvmCache, Readable, Spread
+from swaplab.analysis.results import Curve, EnergyResult, NvmCache, Spread
 from swaplab.analysis.side_by_side import WorldComparison, compare_worlds
 from swaplab.core.errors import BadInput
 from swaplab.core.files import slug

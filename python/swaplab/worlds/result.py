@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import polars as pl
-from pydantic import BaseModel
 
 from swaplab.core.files import file_name
 from swaplab.core.model import Host, Row
+from swaplab.core.strict import TolerantModel
 
 #: Called with the units of work done and their total; may raise KeyboardInterrupt.
 Listener = Callable[[int, int], None]
 
 
-class CoreResult(BaseModel):
+class CoreResult(TolerantModel):
     """The rows and warnings that a world of the core returns."""
 
     rows: list[Row]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 
-from pydantic import BaseModel
-
 from swaplab._core import scheme_resolve
 from swaplab.core.model import OneOrMany
+from swaplab.core.strict import TolerantModel
 
 
-class Area(BaseModel):
+class Area(TolerantModel):
     """A part of a medium that a scheme reserves, and the parameter for its size. The first one is
     the swap area.
     """
@@ -19,7 +18,7 @@ class Area(BaseModel):
     medium: str
 
 
-class Swap(BaseModel):
+class Swap(TolerantModel):
     """A resolved scheme with its parameters."""
 
     text: str

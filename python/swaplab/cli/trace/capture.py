@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -18,9 +16,6 @@ from swaplab.capture.run import capture as record
 from swaplab.cli import options as o
 from swaplab.cli.program import CONTEXT, Command
 from swaplab.core.files import path_for_message
-from swaplab.worlds.capabilities import require
-from swaplab.worlds.kernel import block_capture as block
-from swaplab.worlds.kernel.journal import Machine
 
 
 def register(trace: typer.Typer) -> None:
@@ -95,9 +90,11 @@ def capture(
                 f"{name}: no part of --method {method}; expected it with {'a method for pages' if method == 'block' else 'block'}"
             )
     if method == "block":
+        from swaplab.cli.trace import blocks  # imports what changes a machine, which takes long
+
         sizes = [size_bytes(name, text) for name, text in (("--dram", memory or "256MiB"), ("--swap-size", swap_size or "512MiB"))]
-        events = size_bytes("--buffer", buffer or "32MiB") >> 10
-        sys.exit(_blocks(block.BlockPlan(tuple(command), output, sizes[0], swap or "file", sizes[1], events, allow_lost), dry_run, as_json))
+        buffer_kilobytes = size_bytes("--buffer", buffer or "32MiB") >> 10
+        sys.exit(blocks.record(command, output, sizes[0], swap or "file", sizes[1], buffer_kilobytes, allow_lost, dry_run, as_json))
     if root is not None and not root.is_dir():
         raise BadInput(f"--root: no folder '{path_for_message(root)}'; expected one that holds lib/ or usr/lib/ for the program")
     resolved = program.resolve(command, root)
@@ -131,22 +128,3 @@ def _pages(plan: Plan) -> int:
         notes.append(f"TRUNCATED: {done.cut}")
     print("swaplab: " + "; ".join(notes), file=sys.stderr)
     return done.exit_code
-
-
-def _blocks(plan: block.BlockPlan, dry_run: bool, as_json: bool) -> int:
-    """Record completed block requests of CMD, which runs in a memory control group with its own
-    swap area.
-    """
-    require(block.NEEDS, "trace capture --method block")
-    with Machine(dry_run=dry_run, say=print if dry_run else lambda line: None).opened() as machine:
-        counted, code = block.capture(plan, machine)
-    if counted is None:
-        return 0
-    if as_json:
-        about = {"kind": "measured", "memory_bytes": plan.memory, "swap_device": plan.device}
-        print(json.dumps(about | asdict(counted), indent=2), file=sys.stderr)
-    else:
-        agree = "equal to the kernel's counters" if counted.exact else "NOT equal to the kernel's counters"
-        swapped = f"{counted.swap_read_bytes:,} bytes swapped in, {counted.swap_write_bytes:,} out ({agree})"
-        print(f"swaplab: {counted.requests:,} requests in {path_for_message(plan.output)}; {swapped}", file=sys.stderr)
-    return code
