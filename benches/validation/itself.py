@@ -46,15 +46,14 @@ def expected_tau(contests: Sequence[Contest]) -> tuple[float, float, float]:
     dice = random.Random(0)
     values = len(SIZES) * SEEDS
 
-    def again(of: Estimate, count: int) -> Estimate:
+    def draw(of: Estimate, count: int) -> Estimate:
         mean, interval = of
         assert interval is not None, "a design has at least two values"
         spread = (interval.high - interval.low) / 2 * math.sqrt(values) / student(LEVEL, values - 1)
         return estimate([dice.gauss(mean, spread) for _ in range(count)])
 
     taus = [
-        tau([(again(a, values), again(b, values), again(a, len(SIZES)), again(b, len(SIZES))) for a, b, _, _ in contests])
-        for _ in range(DRAWS)
+        tau([(draw(a, values), draw(b, values), draw(a, len(SIZES)), draw(b, len(SIZES))) for a, b, _, _ in contests]) for _ in range(DRAWS)
     ]
     defined = [value for value in taus if not math.isnan(value)]
     return (fmean(defined), quantile(defined, 0.025), quantile(defined, 0.975)) if defined else (math.nan, math.nan, math.nan)

@@ -1,5 +1,5 @@
-"""`swaplab trace capture --method block`: run a program under memory pressure and write the trace of
-its block requests.
+"""`swaplab trace capture --method block`: run a program under memory pressure and write the trace
+of its block requests.
 """
 
 from __future__ import annotations
