@@ -48,7 +48,8 @@ The scan ratio is scanned pages per reclaimed page, and the kswapd share is the 
 
 What the kernel would reach as its own predictor is computed from the stored means and intervals, with normally distributed values: for
 the skill from the half-width of A against A, for tau-b from 400 draws of all designs (mean, and 95 % of the draws), as many values in a
-draw as kernel and phone have. A model that is right can't be expected to get further by these measures with this number of guests.
+draw as kernel and phone have. A model that is right can't be expected to get further by these measures with this number of guests
+([decision 0126](decisions/0126-the-kernel-as-its-own-predictor.md)).
 """
 
 

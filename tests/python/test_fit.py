@@ -125,6 +125,9 @@ def test_calibration_bisects_until_kills_agree(tmp_path: Path) -> None:
     reserved = found.machine.kernel_reserved
     mib = float(reserved.removesuffix("MiB")) if reserved.endswith("MiB") else float(reserved.removesuffix("B")) / 2**20
     assert 420 <= mib < 430
+    # Where no size gives the kills, the first one that was tried stays: half of what leaves 64 MiB.
+    none = fit.calibrate(fit.experiment(place, "{}", "zram"), twelve, kills_above(1000))
+    assert none.machine.kernel_reserved == f"{318 << 20}B"
 
 
 def test_a_fit_states_its_errors(tmp_path: Path) -> None:

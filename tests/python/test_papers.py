@@ -15,7 +15,7 @@ from typing import Any
 import documents as d
 import polars as pl
 import pytest
-from command import load_script
+from command import EXPERIMENTS, load_script
 from swaplab import BadInput, _core, report
 from swaplab.analysis import ablation, papers, papers_in_vm, papers_published, papers_users, papers_verdict, sensitivity
 from swaplab.analysis.papers_users import IO, User
@@ -316,6 +316,11 @@ def test_every_claim_has_a_measure_and_every_experiment_is_valid() -> None:
     places = ("spo-clock/experiment", "dr-swap/experiment", "dr-swap/replay", "swapbench/experiment", "nvm-swap-cache/phone")
     for place in (*places, "later-designs/experiment"):
         assert experiments.read(PAPERS / f"{place}.toml").design
+
+
+def test_tables_of_an_experiment_have_its_launches() -> None:
+    launches = papers.tables_of(experiments.read(EXPERIMENTS / "phone.toml"))["launches"]
+    assert launches.height > 0 and {"design", "app", "ready_ns"} <= set(launches.columns)
 
 
 def test_only_papers_compares_published_figures_with_ours() -> None:
