@@ -1,9 +1,28 @@
 //! Checks that a region much larger than its budget keeps its content. If the kernel lacks a
 //! requirement of the pager, the test prints the reason and passes.
 
+use swaplab_pager::record::{self, EventKind};
 use swaplab_pager::{medium::Medium, parse_scheme, probe, Config, Place, Region, FLASH_DIRECTORY};
 
 const MIB: usize = 1 << 20;
+
+/// A budget and a range in bytes, with a policy whose order does not depend on uses.
+fn config(scheme: &str, budget_bytes: usize, range_bytes: usize) -> Config {
+    Config {
+        budget_bytes,
+        scheme: parse_scheme(scheme).unwrap(),
+        policy: swaplab_policy::PolicySpec::parse("fifo").unwrap(),
+        place: Place::Memory,
+        flash: FLASH_DIRECTORY.into(),
+        medium: Medium::default(),
+        range_bytes,
+        store_bytes: None,
+        record: None,
+        protect: true,
+        started: |_| (),
+        child_stats: None,
+    }
+}
 
 /// With a region of 16 units and 4 units of DRAM: write a unique number to every page, change some
 /// pages, read all.
@@ -54,7 +73,8 @@ fn regions_with_copying_stores_keep_their_content() {
 }
 
 /// Every page that was written and is not in DRAM was evicted since its last write, also at its
-/// second eviction, which is another path of the direct store than its first.
+/// second eviction, which is another path of the direct store than its first. The record has every
+/// eviction that is counted.
 #[test]
 fn evictions_are_counted_page_by_page() {
     if let Err(missing) = probe() {
@@ -63,15 +83,22 @@ fn evictions_are_counted_page_by_page() {
     }
     let (pages, budget) = (16 * MIB / 4096, 4 * MIB / 4096);
     for scheme in ["nvm-direct", "nvm-copy"] {
-        let mut region = Region::new(16 * MIB, 4 * MIB, scheme, "fifo").unwrap();
+        let record = std::env::temp_dir().join(format!("swaplab-evictions-{}-{scheme}", std::process::id()));
+        let mut region = Region::with(16 * MIB, Config { record: Some(record.clone()), ..config(scheme, 4 * MIB, 16 * MIB) }).unwrap();
+        let mut outs = 0;
         for pass in 1..=3 {
             region.as_mut_slice().chunks_mut(4096).for_each(|page| page[7] = pass as u8);
-            let stats = region.stats();
-            let outs = stats.read().iter().find(|(name, _)| *name == "swap_outs").unwrap().1 as usize;
+            outs = region.stats().read().iter().find(|(name, _)| *name == "swap_outs").unwrap().1 as usize;
             // A pass finds at most the budget in DRAM, and leaves at most the budget there.
             assert!(outs >= pass * pages - (2 * pass - 1) * budget, "{scheme}: {outs} evictions in {pass} passes");
             assert!(outs <= pass * pages + budget, "{scheme}: {outs} evictions in {pass} passes");
         }
+        drop(region);
+        let bytes = std::fs::read(&record).unwrap();
+        std::fs::remove_file(record).unwrap();
+        let evicted = |(what, _, count): (EventKind, u64, u64)| if what == EventKind::Evict { count as usize } else { 0 };
+        let recorded: usize = record::read(&bytes).map(evicted).sum();
+        assert!((outs..=outs + budget).contains(&recorded), "{scheme}: {recorded} evictions recorded, {outs} counted");
     }
 }
 
@@ -115,20 +142,7 @@ fn a_full_store_is_counted_and_loses_nothing() {
         return;
     }
     for (store_bytes, is_full) in [(2 * MIB, true), (16 * MIB, false)] {
-        let config = Config {
-            budget_bytes: 2 * MIB,
-            scheme: parse_scheme("nvm-direct").unwrap(),
-            policy: swaplab_policy::PolicySpec::parse("fifo").unwrap(),
-            place: Place::Memory,
-            flash: FLASH_DIRECTORY.into(),
-            medium: Medium::default(),
-            range_bytes: 8 * MIB,
-            store_bytes: Some(store_bytes),
-            record: None,
-            protect: true,
-            started: |_| (),
-            child_stats: None,
-        };
+        let config = Config { store_bytes: Some(store_bytes), ..config("nvm-direct", 2 * MIB, 8 * MIB) };
         let mut region = Region::with(8 * MIB, config).unwrap();
         for (i, page) in region.as_mut_slice().chunks_mut(4096).enumerate() {
             page[..8].copy_from_slice(&(i as u64 + 1).to_le_bytes());

@@ -25,7 +25,8 @@ impl<'a> Source<'a> {
     pub fn open(path: &Path, progress: Progress<'a>) -> Result<Source<'a>> {
         let (name, reading) = (name_of(path), Reading::new(progress));
         let failed = |e| stopped(&name, &reading).unwrap_or_else(|| BadInput::io(&name, e));
-        let mut packed = Input::open(path, &reading).map_err(failed)?;
+        let missing = |e| stopped(&name, &reading).unwrap_or_else(|| no_trace(&name, &e));
+        let mut packed = Input::open(path, &reading).map_err(missing)?;
         if packed.is_folder() {
             return Err(BadInput::new(name, "a folder", "a file"));
         }
@@ -119,10 +120,15 @@ fn stopped(name: &str, reading: &Reading) -> Option<BadInput> {
     reading.is_stopped().then(|| BadInput::Interrupted { place: format!("{name}: byte {}", reading.taken()) })
 }
 
+/// The error for a trace that cannot be opened.
+pub(crate) fn no_trace(name: &str, error: &std::io::Error) -> BadInput {
+    BadInput::new(name, swaplab_vocab::cause_of(error), "a trace")
+}
+
 /// The error for input that cannot be read further.
 fn cut(name: &str, reading: &Reading, error: &std::io::Error) -> BadInput {
     stopped(name, reading).unwrap_or_else(|| {
-        BadInput::new(format!("{name}: byte {}", reading.taken()), error.to_string(), "whole input: it seems cut or altered")
+        BadInput::new(format!("{name}: byte {}", reading.taken()), swaplab_vocab::cause_of(error), "whole input: it seems cut or altered")
     })
 }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 pub enum BadInput {
     #[error("{}{}; expected {}", prefix(place), one_line(found), one_line(expected))]
     Value { place: String, found: String, expected: String },
-    #[error("{}{}", prefix(place), one_line(&source.to_string()))]
+    #[error("{}{}", prefix(place), one_line(&cause_of(source)))]
     Io { place: String, source: std::io::Error },
     /// The user interrupted a long operation. This is no bad input but is propagated in the same
     /// way. Exit code 130.
@@ -37,6 +37,15 @@ impl BadInput {
             BadInput::Io { place, source } => BadInput::Io { place: format!("{outer}: {place}"), source },
             stopped => stopped,
         }
+    }
+}
+
+/// Say why a system call failed, without the error's number, which Rust adds.
+pub fn cause_of(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    match error.raw_os_error() {
+        Some(number) => text.strip_suffix(&format!(" (os error {number})")).unwrap_or(&text).into(),
+        None => text,
     }
 }
 
@@ -80,6 +89,7 @@ mod tests {
         );
         let io = |place: &str| BadInput::io(place, std::io::Error::other("full")).within("a.toml").to_string();
         assert_eq!((io("part"), io("")), ("a.toml: part: full".into(), "a.toml: full".into()));
+        assert_eq!(BadInput::io("a", std::io::Error::from_raw_os_error(2)).to_string(), "a: No such file or directory");
         let stopped = BadInput::Interrupted { place: "reference 7".into() };
         assert_eq!(stopped.within("a.toml").to_string(), "interrupted at reference 7");
     }

@@ -12,7 +12,7 @@ mod units;
 mod world;
 
 pub use access::{Access, Class, Op, PageId, MAX_PAGES};
-pub use error::{path_for_message, BadInput, Result};
+pub use error::{cause_of, path_for_message, BadInput, Result};
 pub use prefetch::prefetch;
 pub use size::{Memory, PAGE_SIZE};
 pub use spec::{Entry, Kind, Parameter, Params, Registry, Resolved, Spec, Value};

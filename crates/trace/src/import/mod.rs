@@ -20,7 +20,7 @@ pub use registry::FORMATS;
 use crate::builder::TraceBuilder;
 use crate::meta::{Kind, Meta};
 use crate::slt::{Codec, Trace, MAGIC};
-use crate::source::{name_of, Progress, Source};
+use crate::source::{name_of, no_trace, Progress, Source};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use swaplab_vocab::{BadInput, Class, Entry, Op, Result};
@@ -166,7 +166,7 @@ fn is_slt(path: &Path) -> Result<bool> {
         return Ok(false);
     }
     let mut head = [0u8; 8];
-    let mut file = std::fs::File::open(path).map_err(|e| BadInput::io(swaplab_vocab::path_for_message(path), e))?;
+    let mut file = std::fs::File::open(path).map_err(|e| no_trace(&swaplab_vocab::path_for_message(path), &e))?;
     Ok(std::io::Read::read_exact(&mut file, &mut head).is_ok() && head == MAGIC || path.extension().is_some_and(|e| e == "slt"))
 }
 

@@ -5,7 +5,7 @@
 use super::*;
 use crate::event::Block;
 use crate::meta::{Kind, Meta, PageTable};
-use crate::source::Progress;
+use crate::source::{no_trace, Progress};
 use std::cell::RefCell;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -39,7 +39,7 @@ impl Trace {
     pub fn open(path: &Path) -> Result<Trace> {
         let place = swaplab_vocab::path_for_message(path);
         let io = |e| BadInput::io(&place, e);
-        let file = File::open(path).map_err(io)?;
+        let file = File::open(path).map_err(|e| no_trace(&place, &e))?;
         let bytes = file.metadata().map_err(io)?.len();
         let mut header = [0u8; HEADER_BYTES];
         if bytes < HEADER_BYTES as u64 {
