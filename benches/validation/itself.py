@@ -16,6 +16,7 @@ from statistics import NormalDist, fmean
 from swaplab.core.statistics import LEVEL, Estimate, quantile, student
 
 from benches.validation.draw import SEEDS, SIZES
+from benches.validation.nulls import least_error
 from benches.validation.result import Result
 from benches.validation.verdicts import Contest, estimate, tau
 
@@ -32,7 +33,7 @@ def expected_skill(results: Sequence[Result]) -> float:
 
 def _chance(of: Result) -> float:
     judged = of.judged[0]
-    allowed = min(abs(null - judged.kernel) for null in of.nulls) / 2
+    allowed = least_error(judged.kernel, of.nulls) / 2
     # The half-width of A against A is a share of the kernel's figure, or of its floor.
     error = judged.noise * max(judged.kernel, judged.figure.floor) / student(LEVEL, len(SIZES) - 1)
     return 2 * NormalDist(0, error).cdf(allowed) - 1 if error else 1.0

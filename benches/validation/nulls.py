@@ -67,5 +67,10 @@ def skill(kernel: float, phone: float, nulls: tuple[float, ...]) -> float:
     """Compute the phone's error as a share of the better null predictor's; NaN if the latter has no
     error.
     """
-    best = min(abs(null - kernel) for null in nulls)
+    best = least_error(kernel, nulls)
     return abs(phone - kernel) / best if best else math.nan
+
+
+def least_error(kernel: float, nulls: tuple[float, ...]) -> float:
+    """Compute the error of the better null predictor, in pages."""
+    return min(abs(null - kernel) for null in nulls)

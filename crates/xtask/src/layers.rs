@@ -1,6 +1,7 @@
 //! Checks the dependencies between crates: a crate may only depend on the project's crates in its
 //! row of the table.
 
+use crate::sources::manifests;
 use std::path::Path;
 
 /// Crate folder, and the crates it may depend on. Models never depend on an engine; `sim` and
@@ -32,15 +33,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
 /// Check the manifest of every crate; returns the findings.
 pub fn check(crates: &Path) -> Vec<String> {
     let mut findings = Vec::new();
-    let mut folders: Vec<_> = std::fs::read_dir(crates).expect("crates/").map(|f| f.expect("an entry of crates/").path()).collect();
-    folders.sort();
     let root: toml::Table =
         std::fs::read_to_string(crates.join("../Cargo.toml")).expect("the root's manifest").parse().expect("a manifest in TOML");
     let shared = root.get("workspace").and_then(|workspace| workspace.get("dependencies")?.as_table()).cloned().unwrap_or_default();
-    for folder in folders.iter().filter(|f| f.join("Cargo.toml").is_file()) {
-        let name = folder.file_name().expect("a folder's name").to_string_lossy().into_owned();
-        let manifest: toml::Table =
-            std::fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest").parse().expect("a manifest in TOML");
+    for (name, manifest) in manifests(crates) {
         findings.extend(of_crate(&name, &manifest, &shared));
     }
     findings

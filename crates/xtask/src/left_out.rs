@@ -2,19 +2,15 @@
 //! tests (`test = false`) or the search for examples in its documentation (`doctest = false`) only
 //! where there are none.
 
-use crate::sources::sources;
+use crate::sources::{manifests, sources};
 use std::path::Path;
 
 /// Check the library of every crate; returns the findings.
 pub fn check(crates: &Path) -> Vec<String> {
     let sources = sources(crates);
-    let mut folders: Vec<_> = std::fs::read_dir(crates).expect("crates/").map(|entry| entry.expect("an entry of crates/").path()).collect();
-    folders.sort();
     let mut findings = Vec::new();
-    for folder in folders.iter().filter(|folder| folder.join("Cargo.toml").is_file()) {
-        let manifest: toml::Table =
-            std::fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest").parse().expect("a manifest in TOML");
-        let library = Path::new("crates").join(folder.file_name().expect("a folder's name")).join("src");
+    for (name, manifest) in manifests(crates) {
+        let library = Path::new("crates").join(name).join("src");
         for (place, text) in sources.iter().filter(|(place, _)| Path::new(place).starts_with(&library)) {
             findings.extend(of_text(&manifest, text).map(|finding| format!("{place}: {finding}")));
         }

@@ -16,6 +16,18 @@ pub fn check(crates: &Path) -> Vec<String> {
     files.iter().flat_map(|file| of_file(crates, file)).collect()
 }
 
+/// The folder's name and the manifest of every crate.
+pub fn manifests(crates: &Path) -> Vec<(String, toml::Table)> {
+    let mut folders: Vec<_> = std::fs::read_dir(crates).expect("crates/").map(|entry| entry.expect("an entry of crates/").path()).collect();
+    folders.sort();
+    let read = |folder: &PathBuf| {
+        let name = folder.file_name().expect("a folder's name").to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+        (name, text.parse().expect("a manifest in TOML"))
+    };
+    folders.iter().filter(|folder| folder.join("Cargo.toml").is_file()).map(read).collect()
+}
+
 /// The place and text of every source file.
 pub fn sources(crates: &Path) -> Vec<(String, String)> {
     let mut files = Vec::new();

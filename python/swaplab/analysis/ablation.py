@@ -13,10 +13,10 @@ from pydantic import Field, ValidationError
 from swaplab.analysis.papers import folder
 from swaplab.analysis.papers_users import Users, io_share, mean, users_of
 from swaplab.core import experiment as experiments
+from swaplab.core.bases import StrictModel
 from swaplab.core.errors import BadInput
 from swaplab.core.experiment import Point
 from swaplab.core.model import Experiment
-from swaplab.core.strict import StrictModel
 
 NAME = "ablation"
 HEAD = "## What each mechanism does"

@@ -8,8 +8,8 @@ from typing import Literal
 
 from swaplab import _core
 from swaplab.core import experiment as experiments
+from swaplab.core.bases import TolerantModel
 from swaplab.core.model import AppModels, Design, Experiment, Machine, Run, Workload
-from swaplab.core.strict import TolerantModel
 
 
 class UsedPages(TolerantModel):

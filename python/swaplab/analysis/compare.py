@@ -15,10 +15,10 @@ from swaplab.analysis.outcomes import BY_PATH, OUTCOMES, Outcome
 from swaplab.analysis.relative import size_label
 from swaplab.analysis.side_by_side import point_text
 from swaplab.analysis.verdict import Verdict, percent
+from swaplab.core.bases import StrictModel
 from swaplab.core.errors import BadInput
 from swaplab.core.model import Document, Kind, Row
 from swaplab.core.statistics import Interval, geometric_mean, separates
-from swaplab.core.strict import StrictModel
 
 
 class ComparedFigure(StrictModel):

@@ -8,9 +8,9 @@ from typing import Literal
 
 import polars as pl
 
+from swaplab.core.bases import StrictModel
 from swaplab.core.errors import BadInput
 from swaplab.core.model import Kind
-from swaplab.core.strict import StrictModel
 
 #: Parts of a launch in the table `launches`, in the order of the waterfall.
 PARTS = {

@@ -16,10 +16,10 @@ from typing import Literal
 
 from swaplab import _core
 from swaplab.core import experiment as experiments
+from swaplab.core.bases import TolerantModel
 from swaplab.core.document import figure
 from swaplab.core.errors import BadInput
 from swaplab.core.model import AppModels, Experiment
-from swaplab.core.strict import TolerantModel
 from swaplab.worlds import run as run_experiment
 
 MIB = 1 << 20

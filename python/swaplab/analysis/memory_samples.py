@@ -16,10 +16,10 @@ from typing import Literal
 
 from swaplab.analysis.registry import killers
 from swaplab.analysis.verdict import number, plural
+from swaplab.core.bases import StrictModel
 from swaplab.core.files import path_for_message
 from swaplab.core.memory_samples import POOL, STATE, STATES, TOTAL, Sample, Samples
 from swaplab.core.model import Kind
-from swaplab.core.strict import StrictModel
 
 MIB = 1 << 20
 #: Counters of /proc/vmstat that only direct reclaim raises; `allocstall` has a suffix for the zone.

@@ -30,11 +30,11 @@ from swaplab.analysis.papers_published import Published
 from swaplab.analysis.papers_verdict import Judged, verdict
 from swaplab.analysis.papers_verdict import Measured as Measured
 from swaplab.core import experiment as experiments
+from swaplab.core.bases import FrozenModel
 from swaplab.core.document import figure
 from swaplab.core.errors import BadInput, NotSupported
 from swaplab.core.model import Document, Experiment, Row
 from swaplab.core.statistics import Interval, bootstrap
-from swaplab.core.strict import FrozenModel
 from swaplab.worlds import run as run_experiment
 from swaplab.worlds.result import Options
 

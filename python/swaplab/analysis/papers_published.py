@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from swaplab.core.bases import FrozenModel
 from swaplab.core.model import Row
-from swaplab.core.strict import FrozenModel
 
 
 class Published(FrozenModel):

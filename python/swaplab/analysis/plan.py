@@ -18,10 +18,10 @@ from swaplab.analysis.outcomes import BY_PATH, MIB, Outcome, notes_of
 from swaplab.analysis.registry import area_bytes, key_of, schemes
 from swaplab.analysis.relative import size_label
 from swaplab.analysis.verdict import number
+from swaplab.core.bases import StrictModel
 from swaplab.core.errors import BadInput
 from swaplab.core.model import Design, Document, Experiment, Kind, Row
 from swaplab.core.statistics import pareto
-from swaplab.core.strict import StrictModel
 
 #: Price of a byte relative to DRAM's (assumed).
 PRICES = {"dram": 1.0, "nvm": 0.5, "flash": 0.03, "sd-card": 0.01}

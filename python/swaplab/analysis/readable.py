@@ -15,9 +15,9 @@ from swaplab.analysis.plan import Plan
 from swaplab.analysis.recommend.result import Recommendation
 from swaplab.analysis.results import Curve, EnergyResult, NvmCache, Spread
 from swaplab.analysis.side_by_side import WorldComparison
+from swaplab.core.bases import DEFERRED, TolerantModel
 from swaplab.core.errors import BadInput
 from swaplab.core.model import Document
-from swaplab.core.strict import DEFERRED, TolerantModel
 
 AnalysisResult = Annotated[
     Comparison | Plan | Recommendation | SampleAdvice | Curve | Spread | EnergyResult | NvmCache | WorldComparison,

@@ -10,8 +10,8 @@ from typing import Literal
 from pydantic import Field, TypeAdapter
 
 from swaplab import _core
+from swaplab.core.bases import DEFERRED, TolerantModel
 from swaplab.core.model import OneOrMany, Spec
-from swaplab.core.strict import DEFERRED, TolerantModel
 
 
 class Setting(TolerantModel):

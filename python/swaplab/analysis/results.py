@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import Field
 
+from swaplab.core.bases import TolerantModel
 from swaplab.core.model import Input, Kind
-from swaplab.core.strict import TolerantModel
 
 
 class CurvePoint(TolerantModel):

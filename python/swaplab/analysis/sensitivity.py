@@ -18,11 +18,11 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from swaplab.analysis.papers import folder
 from swaplab.core import experiment as experiments
+from swaplab.core.bases import StrictModel
 from swaplab.core.document import figure
 from swaplab.core.errors import BadInput
 from swaplab.core.experiment import Point
 from swaplab.core.model import Experiment, Row
-from swaplab.core.strict import StrictModel
 from swaplab.worlds import run as run_experiment
 
 HEAD = "## Sensitivity"

@@ -15,9 +15,9 @@ from statistics import median
 from typing import Literal
 
 from swaplab.analysis.outcomes import MIB, Outcome
+from swaplab.core.bases import StrictModel
 from swaplab.core.model import Kind, Row
 from swaplab.core.statistics import Estimate, Interval, kendall, unpaired_difference
-from swaplab.core.strict import StrictModel
 
 #: (outcome, greatest allowed difference, whether that is a count; otherwise it is a share of the
 #: reference)

@@ -14,10 +14,10 @@ import tomli_w
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from swaplab import _core
+from swaplab.core.bases import TolerantModel
 from swaplab.core.errors import BadInput
 from swaplab.core.files import path_for_message, read_text
 from swaplab.core.model import Experiment, Scalar, Spec, Use
-from swaplab.core.strict import TolerantModel
 
 #: The values that vary at one point, by key.
 Point = dict[str, Scalar]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from swaplab import _core
+from swaplab.core.bases import DEFERRED
 from swaplab.core.presets import presets
-from swaplab.core.strict import DEFERRED
 
 #: Kinds that `swaplab list` knows.
 KINDS = (

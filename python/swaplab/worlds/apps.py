@@ -14,10 +14,10 @@ from typing import Literal
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from swaplab._core import launch_round
+from swaplab.core.bases import FrozenModel
 from swaplab.core.errors import BadInput
 from swaplab.core.experiment import dumped
 from swaplab.core.model import Experiment, Input, LaunchTable, Use
-from swaplab.core.strict import FrozenModel
 
 #: The folder of the app files that swaplab includes.
 FOLDER = Path(__file__).parents[1] / "presets" / "apps"

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from swaplab.core.bases import TolerantModel
 from swaplab.core.files import file_name
 from swaplab.core.model import Host, Row
-from swaplab.core.strict import TolerantModel
 
 #: Called with the units of work done and their total; may raise KeyboardInterrupt.
 Listener = Callable[[int, int], None]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from swaplab._core import scheme_resolve
+from swaplab.core.bases import TolerantModel
 from swaplab.core.model import OneOrMany
-from swaplab.core.strict import TolerantModel
 
 
 class Area(TolerantModel):

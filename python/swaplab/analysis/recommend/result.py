@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from swaplab.core.bases import StrictModel
 from swaplab.core.model import Kind
-from swaplab.core.strict import StrictModel
 
 
 class Effect(StrictModel):

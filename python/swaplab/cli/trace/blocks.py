@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
-from pathlib import Path
 
 from swaplab.core.files import path_for_message
 from swaplab.worlds.capabilities import require
@@ -15,21 +14,10 @@ from swaplab.worlds.kernel.block_capture import NEEDS, BlockPlan, capture
 from swaplab.worlds.kernel.journal import Machine
 
 
-def record(
-    command: list[str],
-    output: Path,
-    memory: int,
-    device: str,
-    swap: int,
-    buffer_kilobytes: int,
-    allow_lost: bool,
-    dry_run: bool,
-    as_json: bool,
-) -> int:
-    """Record completed block requests of a command, which runs in a memory control group of
-    `memory` bytes with a swap area of its own. Returns the command's exit code.
+def record_blocks(plan: BlockPlan, dry_run: bool, as_json: bool) -> int:
+    """Record completed block requests of the plan's command, which runs in a memory control group
+    with its own swap area. Returns the command's exit code.
     """
-    plan = BlockPlan(tuple(command), output, memory, device, swap, buffer_kilobytes, allow_lost)
     require(NEEDS, "trace capture --method block")
     with Machine(dry_run=dry_run, say=print if dry_run else lambda line: None).opened() as machine:
         counted, code = capture(plan, machine)

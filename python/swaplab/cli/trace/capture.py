@@ -90,11 +90,14 @@ def capture(
                 f"{name}: no part of --method {method}; expected it with {'a method for pages' if method == 'block' else 'block'}"
             )
     if method == "block":
-        from swaplab.cli.trace import blocks  # imports what changes a machine, which takes long
+        # Both import what changes a machine, which takes long.
+        from swaplab.cli.trace.blocks import record_blocks
+        from swaplab.worlds.kernel.block_capture import BlockPlan
 
         sizes = [size_bytes(name, text) for name, text in (("--dram", memory or "256MiB"), ("--swap-size", swap_size or "512MiB"))]
         buffer_kilobytes = size_bytes("--buffer", buffer or "32MiB") >> 10
-        sys.exit(blocks.record(command, output, sizes[0], swap or "file", sizes[1], buffer_kilobytes, allow_lost, dry_run, as_json))
+        traffic = BlockPlan(tuple(command), output, sizes[0], swap or "file", sizes[1], buffer_kilobytes, allow_lost)
+        sys.exit(record_blocks(traffic, dry_run, as_json))
     if root is not None and not root.is_dir():
         raise BadInput(f"--root: no folder '{path_for_message(root)}'; expected one that holds lib/ or usr/lib/ for the program")
     resolved = program.resolve(command, root)

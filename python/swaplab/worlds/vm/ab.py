@@ -11,11 +11,11 @@ from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 
+from swaplab.core.bases import FrozenModel
 from swaplab.core.errors import BadInput
 from swaplab.core.experiment import seeds
 from swaplab.core.model import Experiment
 from swaplab.core.statistics import mean_interval
-from swaplab.core.strict import FrozenModel
 from swaplab.worlds.kernel.configuration import configurations
 from swaplab.worlds.result import Options
 from swaplab.worlds.vm import build, driver, kernels, runner
